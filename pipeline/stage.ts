@@ -1,0 +1,115 @@
+/**
+ * What a stage is: a pure function from params and input artifacts to output artifacts, together
+ * with everything it is allowed to reach.
+ *
+ * @module
+ */
+import type { z } from "zod";
+import { ConfigError } from "./errors.ts";
+
+/**
+ * How far an output is reproducible: `exact` has the same bits for the same key; `numeric` has the
+ * same bits on one numeric platform and agrees within a tolerance on others; `measured` holds
+ * timings, which are never compared by bits.
+ */
+export type Exactness = "exact" | "numeric" | "measured";
+
+/** Where a numeric stage computes. */
+export type Backend = "webgpu" | "wasm" | "cpu";
+
+/** One named output of a stage. */
+export interface OutputSpec<P> {
+  /** `file`: one file; `folder`: any number of files below one folder, hashed as a sorted list. */
+  readonly kind: "file" | "folder";
+  readonly exactness: Exactness;
+  /** Path below `outputs/` at which a copy is laid for people to read. */
+  readonly publish?: (params: P) => string;
+}
+
+/** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
+export interface InputSpec {
+  readonly many?: boolean;
+}
+
+/** What a stage may reach besides its inputs and its outputs. Everything else is refused. */
+export interface Access {
+  /** Network hosts, `example.org` or `example.org:443`. */
+  readonly hosts?: readonly string[];
+  /** Whether it may read the mirror folder given by `--mirror`. */
+  readonly mirror?: boolean;
+}
+
+/** A stage definition. `P` is the type of its validated params. */
+export interface Stage<P = unknown> {
+  /** Lower-case name, unique in the project: `train`. */
+  readonly name: string;
+  /** Schema of the params. Only what it names reaches the stage and its key. */
+  readonly params: z.ZodType<P>;
+  readonly inputs: Readonly<Record<string, InputSpec>>;
+  readonly outputs: Readonly<Record<string, OutputSpec<P>>>;
+  /** Whether it computes with floats on a backend; the numeric platform is then part of its key. */
+  readonly numeric?: boolean;
+  /** Whether it keeps checkpoints between interrupted attempts at the same key. */
+  readonly checkpoints?: boolean;
+  readonly access?: (params: P) => Access;
+  readonly run: (context: StageContext<P>) => Promise<void>;
+}
+
+/** An input artifact as a stage sees it. */
+export interface Artifact {
+  /** Coordinates of the instance that made it, `{ dataset: "imdb", seed: "0" }`. */
+  readonly at: Readonly<Record<string, string>>;
+  /** SHA-256 of its content, lower-case hex. */
+  readonly sha256: string;
+  /** Absolute path of a `file` output; for a `folder`, see `files`. */
+  readonly path: string;
+  /** A `folder`'s files: relative path to absolute path. Empty for a `file`. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** What a running stage reports to whoever watches. Never part of an artifact. */
+export interface StageProgress {
+  readonly done: number;
+  readonly total: number;
+  /** What is counted: `steps`, `bytes`. */
+  readonly unit: string;
+  /** Figures worth showing while it runs, `{ loss: 0.61 }`. */
+  readonly values?: Readonly<Record<string, number>>;
+}
+
+/** Everything a stage gets. */
+export interface StageContext<P> {
+  readonly params: P;
+  /** The single artifact bound to an input. Throws if the input is `many`. */
+  input(name: string): Artifact;
+  /** All artifacts bound to an input, ordered by coordinates. */
+  inputs(name: string): readonly Artifact[];
+  /** Absolute path to write an output to; for a `folder` output an existing empty folder. */
+  output(name: string): string;
+  /** The backend of a numeric stage. */
+  readonly backend: Backend;
+  /** Folder of mirrored downloads, if one was given and the stage may read it. */
+  readonly mirror: string | undefined;
+  /** Folder that outlives an interrupted attempt at this key; `undefined` unless declared. */
+  readonly checkpoints: string | undefined;
+  progress(progress: StageProgress): void;
+  /** Records a headline figure in the trace: `accuracy`, in its natural unit. */
+  metric(name: string, value: number): void;
+}
+
+/**
+ * Defines a stage. The identity at run time; it ties `run` and `publish` to the params' type.
+ *
+ * @throws {ConfigError} If a name is not lower-case letters, digits and underscores.
+ */
+export function defineStage<P>(stage: Stage<P>): Stage<P> {
+  const names = [stage.name, ...Object.keys(stage.inputs), ...Object.keys(stage.outputs)];
+  for (const name of names) {
+    if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+      throw new ConfigError(
+        `Cannot define stage "${stage.name}": names must match [a-z][a-z0-9_]*, found "${name}"`,
+      );
+    }
+  }
+  return stage;
+}
