@@ -1,0 +1,89 @@
+/**
+ * Runs one stage in this process, without the engine: for tests of what a stage computes.
+ *
+ * @module
+ */
+import { basename, join } from "node:path";
+import { createHash } from "node:crypto";
+import type { Artifact, Backend, Stage } from "../../pipeline/stage.ts";
+
+/** Where and how to run; every field but `directory` has a default. */
+export interface RunStageOptions {
+  /** An existing folder; outputs are written to `directory/<output>`. */
+  readonly directory: string;
+  readonly inputs?: Readonly<Record<string, Artifact | readonly Artifact[]>>;
+  readonly backend?: Backend;
+  readonly mirror?: string;
+  readonly checkpoints?: string;
+}
+
+/** What a stage run left behind. */
+export interface StageRun {
+  /** Output name to absolute path. */
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Validates `params` with the stage's schema and runs it. */
+export async function runStage<P>(
+  stage: Stage<P>,
+  params: unknown,
+  options: RunStageOptions,
+): Promise<StageRun> {
+  const outputs: Record<string, string> = {};
+  for (const [name, spec] of Object.entries(stage.outputs)) {
+    const path = join(options.directory, name);
+    if (spec.kind === "folder") Deno.mkdirSync(path, { recursive: true });
+    outputs[name] = path;
+  }
+  const all = (name: string): readonly Artifact[] => {
+    if (!(name in stage.inputs)) throw new TypeError(`${stage.name} declares no input "${name}"`);
+    const bound = options.inputs?.[name] ?? [];
+    return Array.isArray(bound) ? bound : [bound as Artifact];
+  };
+  const metrics: Record<string, number> = {};
+  await stage.run({
+    params: stage.params.parse(params),
+    input(name) {
+      const [only, ...rest] = all(name);
+      if (only === undefined || rest.length > 0) {
+        throw new TypeError(`${stage.name} takes exactly one "${name}", got ${all(name).length}`);
+      }
+      return only;
+    },
+    inputs: all,
+    output(name) {
+      const path = outputs[name];
+      if (path === undefined) throw new TypeError(`${stage.name} declares no output "${name}"`);
+      return path;
+    },
+    backend: options.backend ?? "wasm",
+    mirror: options.mirror,
+    checkpoints: options.checkpoints,
+    progress() {},
+    metric(name, value) {
+      metrics[name] = value;
+    },
+  });
+  return { outputs, metrics };
+}
+
+/** Wraps a file, or a folder's files, as an input artifact. */
+export function artifact(path: string, at: Readonly<Record<string, string>> = {}): Artifact {
+  const files = new Map<string, string>();
+  const hash = createHash("sha256");
+  if (Deno.statSync(path).isDirectory) {
+    const walk = (folder: string, prefix: string) => {
+      for (const entry of [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1)) {
+        const name = prefix + entry.name;
+        if (entry.isDirectory) walk(join(folder, entry.name), `${name}/`);
+        else files.set(name, join(folder, entry.name));
+      }
+    };
+    walk(path, "");
+    for (const [name, file] of files) hash.update(`${name}\0`).update(Deno.readFileSync(file));
+  } else {
+    hash.update(basename(path)).update(Deno.readFileSync(path));
+  }
+  return { at, sha256: hash.digest("hex"), path, files };
+}
