@@ -51,3 +51,8 @@ declare module "@std/assert" {
     messageIncludes?: string,
   ): Promise<E>;
 }
+
+declare module "@std/text" {
+  export function closestString(given: string, possible: readonly string[]): string;
+  export function levenshteinDistance(a: string, b: string): number;
+}

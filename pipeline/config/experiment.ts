@@ -1,0 +1,366 @@
+/**
+ * From an experiment file, a profile and `--set` options to validated params for every instance.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import type { Json } from "../canonical.ts";
+import { ConfigError } from "../errors.ts";
+import type { Stage } from "../stage.ts";
+import { at, type Document, type Path, readDocument, suggestion, valueAt } from "./document.ts";
+import { violations } from "./issues.ts";
+import { documentLayer, isMap, type Layer, merge, optionLayer } from "./layer.ts";
+import { type ExperimentFile, experimentSchema } from "./schema.ts";
+
+/** A reference to an output: `tokenize.tokens`. */
+export interface OutputReference {
+  readonly node: string;
+  readonly output: string;
+}
+
+/** A stage as an experiment wires it. */
+export interface Node {
+  readonly name: string;
+  readonly stage: Stage;
+  /** Grid axes, in the order they stand in instance names. */
+  readonly each: readonly string[];
+  readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
+}
+
+/** Grid coordinates of an instance: axis to value as written. */
+export type Coordinates = Readonly<Record<string, string | number>>;
+
+/** An experiment with one profile applied. */
+export interface Experiment {
+  readonly name: string;
+  readonly profile: string;
+  /** Whether `--set` changed it, so that it no longer is what the file says. */
+  readonly modified: boolean;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
+  readonly exclude: readonly Readonly<Record<string, readonly (string | number)[]>>[];
+  /** Validated params of a node's instance. Throws {@linkcode ConfigError} at the offending line. */
+  params(node: Node, coordinates: Coordinates): Json;
+  /** A message that points at the line of a node's entry. */
+  locate(path: Path, what: string): string;
+}
+
+/** What to read an experiment with. */
+export interface ExperimentOptions {
+  /** Project root; the file's name in messages is relative to it. */
+  readonly root: string;
+  readonly profile: string;
+  readonly set: readonly string[];
+  readonly stages: ReadonlyMap<string, Stage>;
+}
+
+/**
+ * Reads and validates `experiments/NAME.yaml`.
+ *
+ * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
+ */
+export function loadExperiment(name: string, options: ExperimentOptions): Experiment {
+  const relative = `experiments/${name}.yaml`;
+  const path = join(options.root, relative);
+  if (!exists(path)) {
+    const known = experimentNames(options.root);
+    throw new ConfigError(
+      `Cannot find ${relative}: no experiment "${name}"${suggestion(name, known)}`,
+    );
+  }
+  const document = readDocument(path, relative);
+  const file = validate(document);
+  const { profile: profileName } = options;
+  const profile = file.profiles[profileName];
+  if (!profile) {
+    throw new ConfigError(
+      at(document, ["profiles"], `no profile "${profileName}"`) +
+        suggestion(profileName, Object.keys(file.profiles)),
+    );
+  }
+  const stages = Object.fromEntries(
+    Object.entries(file.stages).map(([node, entry]) => [node, { params: entry.params }]),
+  );
+  const layers: Layer[] = [
+    documentLayer(document, [], { define: file.define, axes: file.axes, grid: file.grid, stages }),
+    documentLayer(document, ["profiles", profileName], profile as Omit<Layer, "locate">),
+    optionLayer(options.set, file),
+  ];
+  const definitions: Record<string, unknown> = {};
+  for (const layer of layers) Object.assign(definitions, merge(definitions, layer.define ?? {}));
+  for (const [key, included] of Object.entries(file.include)) {
+    const shown = join("experiments", included);
+    definitions[key] = readDocument(join(dirname(path), included), shown).value;
+  }
+  const grid = Object.assign({}, ...layers.map((layer) => layer.grid ?? {}));
+  const exclude = (profile.exclude ?? file.exclude).map((entry) =>
+    Object.fromEntries(Object.entries(entry).map(([axis, value]) => [axis, [value].flat()]))
+  );
+  const locate = (path: Path, what: string): string => {
+    for (const layer of layers.toReversed()) {
+      const message = layer.locate(path, what);
+      if (message !== undefined) return message;
+    }
+    return path.length > 0 ? locate(path.slice(0, -1), what) : `${relative}: ${what}`;
+  };
+  checkLayers(layers, file, grid, locate);
+  const nodes = bindNodes(file, grid, options.stages, locate);
+  checkReferences(nodes, locate);
+  const resolve = resolver(definitions, grid);
+
+  return {
+    name: file.experiment,
+    profile: profileName,
+    modified: options.set.length > 0,
+    nodes,
+    grid,
+    exclude,
+    locate,
+    params(node, coordinates) {
+      const sources: Path[] = [["stages", node.name, "params"]];
+      for (const axis of node.each) {
+        sources.push(["axes", axis, String(coordinates[axis]), node.name]);
+      }
+      let raw: unknown = {};
+      for (const layer of layers) {
+        for (const source of sources) {
+          const own = valueAt(layer, source);
+          if (isMap(own)) raw = merge(raw, own);
+        }
+      }
+      const place = (path: Path, what: string): string => {
+        for (const layer of layers.toReversed()) {
+          for (const source of sources.toReversed()) {
+            const message = path.length > 0 && layer.locate([...source, ...path], what);
+            if (message) return message;
+          }
+        }
+        return path.length > 1
+          ? place(path.slice(0, -1), what)
+          : locate(["stages", node.name], `${path.join(".")}: ${what}`.replace(/^: /, ""));
+      };
+      const values = resolve(raw, [], coordinates, node, place);
+      const parsed = node.stage.params.safeParse(values);
+      if (parsed.success) return parsed.data as Json;
+      const found = violations(node.stage.params, values, parsed.error);
+      throw new ConfigError(
+        [...new Set(found.map(({ path, message }) => place(path, message)))].join("\n"),
+      );
+    },
+  };
+}
+
+/** Names of the experiments in a project, sorted. */
+export function experimentNames(root: string): string[] {
+  try {
+    return [...Deno.readDirSync(join(root, "experiments"))]
+      .filter((entry) => entry.name.endsWith(".yaml"))
+      .map((entry) => entry.name.slice(0, -".yaml".length)).sort();
+  } catch {
+    return [];
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function validate(document: Document): ExperimentFile {
+  const parsed = experimentSchema.safeParse(document.value);
+  if (parsed.success) return parsed.data;
+  const found = violations(experimentSchema, document.value, parsed.error);
+  throw new ConfigError(found.map(({ path, message }) => at(document, path, message)).join("\n"));
+}
+
+type Locate = (path: Path, what: string) => string;
+
+/** Every axis, grid value and stage that a layer names must exist. */
+function checkLayers(
+  layers: readonly Layer[],
+  file: ExperimentFile,
+  grid: Experiment["grid"],
+  locate: Locate,
+): void {
+  const stages = Object.keys(file.stages);
+  const axes = Object.keys(grid);
+  for (const layer of layers) {
+    for (const node of Object.keys(layer.stages ?? {})) {
+      if (!stages.includes(node)) {
+        throw new ConfigError(
+          locate(["stages", node], `no stage "${node}"${suggestion(node, stages)}`),
+        );
+      }
+    }
+    for (const [axis, values] of Object.entries(layer.axes ?? {})) {
+      if (!axes.includes(axis)) {
+        throw new ConfigError(
+          locate(["axes", axis], `no grid axis "${axis}"${suggestion(axis, axes)}`),
+        );
+      }
+      for (const [value, overrides] of Object.entries(values)) {
+        for (const [node] of Object.entries(overrides ?? {})) {
+          const path = ["axes", axis, value, node];
+          if (!stages.includes(node)) {
+            throw new ConfigError(locate(path, `no stage "${node}"${suggestion(node, stages)}`));
+          }
+          if (!file.stages[node]!.each.includes(axis)) {
+            throw new ConfigError(
+              locate(path, `stage "${node}" does not vary over "${axis}"; add it to its each`),
+            );
+          }
+        }
+      }
+    }
+  }
+  for (const [axis, values] of Object.entries(grid)) {
+    const names = values.map(String);
+    const twice = names.find((value, index) => names.indexOf(value) !== index);
+    if (twice !== undefined) {
+      throw new ConfigError(locate(["grid", axis], `value ${twice} stands twice`));
+    }
+    // Values without any override need no entry, unless the axis lists its values.
+    const listed = Object.keys(file.axes[axis] ?? {});
+    const unknown = listed.length > 0 && names.find((value) => !listed.includes(value));
+    if (unknown) {
+      const position = names.indexOf(unknown);
+      throw new ConfigError(
+        locate(
+          ["grid", axis, position],
+          `"${unknown}" is no value of axes.${axis}${suggestion(unknown, listed)}`,
+        ),
+      );
+    }
+  }
+}
+
+function bindNodes(
+  file: ExperimentFile,
+  grid: Experiment["grid"],
+  stages: ReadonlyMap<string, Stage>,
+  locate: Locate,
+): Map<string, Node> {
+  const nodes = new Map<string, Node>();
+  for (const [name, entry] of Object.entries(file.stages)) {
+    const wanted = entry.stage ?? name;
+    const stage = stages.get(wanted);
+    if (!stage) {
+      const known = [...stages.keys()];
+      throw new ConfigError(
+        locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
+      );
+    }
+    entry.each.forEach((axis, index) => {
+      if (!Object.hasOwn(grid, axis)) {
+        throw new ConfigError(
+          locate(
+            ["stages", name, "each", index],
+            `no grid axis "${axis}"${suggestion(axis, Object.keys(grid))}`,
+          ),
+        );
+      }
+    });
+    const inputs: Record<string, OutputReference[]> = {};
+    for (const [input, references] of Object.entries(entry.inputs)) {
+      if (!Object.hasOwn(stage.inputs, input)) {
+        throw new ConfigError(
+          locate(
+            ["stages", name, "inputs", input],
+            `stage "${stage.name}" has no input "${input}"${
+              suggestion(input, Object.keys(stage.inputs))
+            }`,
+          ),
+        );
+      }
+      inputs[input] = [references].flat().map((reference) => {
+        const [node = "", output = ""] = reference.split(".");
+        return { node, output };
+      });
+    }
+    for (const [input, spec] of Object.entries(stage.inputs)) {
+      if (!spec.many && !Object.hasOwn(inputs, input)) {
+        throw new ConfigError(
+          locate(["stages", name], `input "${input}" is missing: name the output that feeds it`),
+        );
+      }
+    }
+    nodes.set(name, { name, stage, each: entry.each, inputs });
+  }
+  return nodes;
+}
+
+function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
+  for (const node of nodes.values()) {
+    for (const [input, references] of Object.entries(node.inputs)) {
+      const path = ["stages", node.name, "inputs", input];
+      for (const { node: from, output } of references) {
+        const upstream = nodes.get(from);
+        if (!upstream) {
+          throw new ConfigError(
+            locate(path, `no stage "${from}"${suggestion(from, [...nodes.keys()])}`),
+          );
+        }
+        if (!Object.hasOwn(upstream.stage.outputs, output)) {
+          const known = Object.keys(upstream.stage.outputs);
+          throw new ConfigError(
+            locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
+          );
+        }
+      }
+    }
+  }
+}
+
+/** Replaces `$name` and `$name.key` by grid values and definitions; `$$` stands for a plain `$`. */
+function resolver(definitions: Readonly<Record<string, unknown>>, grid: Experiment["grid"]) {
+  return function resolve(
+    value: unknown,
+    path: Path,
+    coordinates: Coordinates,
+    node: Node,
+    place: Locate,
+  ): unknown {
+    if (typeof value === "string" && value.startsWith("$")) {
+      if (value.startsWith("$$")) return value.slice(1);
+      const steps = value.slice(1).split(".");
+      const first = steps[0]!;
+      if (steps.length === 1 && Object.hasOwn(coordinates, first)) return coordinates[first];
+      if (Object.hasOwn(grid, first)) {
+        throw new ConfigError(
+          place(path, `${value}: stage "${node.name}" does not vary over "${first}"`),
+        );
+      }
+      for (let end = 1; end <= steps.length; end++) {
+        const parent = valueAt(definitions, steps.slice(0, end - 1));
+        const step = steps[end - 1]!;
+        if (!isMap(parent) || !Object.hasOwn(parent, step)) {
+          const known = isMap(parent) ? Object.keys(parent) : [];
+          const also = end === 1 ? node.each : [];
+          throw new ConfigError(
+            place(
+              path,
+              `${value} refers to nothing: no "${step}"${suggestion(step, [...known, ...also])}`,
+            ),
+          );
+        }
+      }
+      return valueAt(definitions, steps);
+    }
+    if (Array.isArray(value)) {
+      return value.map((entry, index) =>
+        resolve(entry, [...path, index], coordinates, node, place)
+      );
+    }
+    if (isMap(value)) {
+      return Object.fromEntries(
+        Object.entries(value).map((
+          [key, entry],
+        ) => [key, resolve(entry, [...path, key], coordinates, node, place)]),
+      );
+    }
+    return value;
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The schema of experiment files, and the JSON Schema for editors made from it.
+ *
+ * @module
+ */
+import { z } from "zod";
+import type { Stage } from "../stage.ts";
+
+const name = z.string().regex(/^[a-z][a-z0-9_]*$/, "must be lower-case letters, digits and _");
+const values = z.record(z.string(), z.unknown());
+const axisValue = z.union([
+  z.string().regex(/^[^/*?\s]+$/, "must not contain / * ? or spaces"),
+  z.int(),
+]);
+const axisOverrides = z.record(z.string(), z.record(name, values).nullable()).describe(
+  "What a grid value changes: stage name to params",
+);
+const grid = z.record(name, z.array(axisValue));
+const exclude = z.array(
+  z.record(name, z.union([axisValue, z.array(axisValue)])),
+).describe("Combinations of grid values that are left out");
+const reference = z.string().regex(/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/, "must be stage.output");
+
+/** One stage of an experiment: which grid axes it varies over, where its inputs come from. */
+const stage = z.strictObject({
+  stage: name.optional().describe("The stage definition to use; by default the one of this name"),
+  each: z.array(name).default([]).describe("Grid axes: one instance for each combination"),
+  inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
+  params: values.default({}),
+});
+
+/** What a profile may change. */
+const profile = z.strictObject({
+  title: z.string().optional(),
+  define: values.optional(),
+  axes: z.record(name, axisOverrides).optional(),
+  grid: grid.optional(),
+  exclude: exclude.optional(),
+  stages: z.record(name, z.strictObject({ params: values })).optional(),
+});
+
+/** A whole experiment file. */
+export const experimentSchema = z.strictObject({
+  experiment: name.describe("Name, as given to --experiment"),
+  title: z.string().optional(),
+  include: z.record(name, z.string()).default({}).describe(
+    "Other YAML files, by the name under which $name refers to them",
+  ),
+  define: values.default({}).describe("Values that $name refers to"),
+  axes: z.record(name, axisOverrides).default({}),
+  grid: grid.default({}).describe("Grid axes and their values"),
+  exclude: exclude.default([]),
+  stages: z.record(name, stage),
+  profiles: z.record(name, profile),
+});
+
+/** An experiment file after validation. */
+export type ExperimentFile = z.infer<typeof experimentSchema>;
+/** A profile after validation. */
+export type Profile = z.infer<typeof profile>;
+
+/** The JSON Schema that lets an editor complete and check experiment files. */
+export function editorSchema(stages: ReadonlyMap<string, Stage>): unknown {
+  const schema = z.toJSONSchema(experimentSchema, { io: "input" }) as Record<string, unknown>;
+  const params: Record<string, unknown> = {};
+  for (const [stageName, definition] of stages) {
+    const { $schema: _, ...own } = z.toJSONSchema(definition.params, {
+      io: "input",
+      unrepresentable: "any",
+    });
+    params[stageName] = relax(own);
+  }
+  const properties = schema["properties"] as Record<string, Record<string, unknown>>;
+  const entries = properties["stages"]!;
+  const common = entries["additionalProperties"] as Record<string, unknown>;
+  entries["properties"] = Object.fromEntries(
+    Object.entries(params).map(([stageName, own]) => [stageName, {
+      ...common,
+      properties: { ...common["properties"] as Record<string, unknown>, params: own },
+    }]),
+  );
+  return schema;
+}
+
+/** In a file any value may also be a `$reference`, and a param may be left to another layer. */
+function relax(schema: Record<string, unknown>): Record<string, unknown> {
+  const { required: _, ...rest } = schema;
+  const properties = rest["properties"] as Record<string, Record<string, unknown>> | undefined;
+  if (!properties) return rest;
+  const relaxed = Object.fromEntries(
+    Object.entries(properties).map(([key, value]) => [key, {
+      ...(typeof value["description"] === "string" ? { description: value["description"] } : {}),
+      anyOf: [relax(value), { type: "string", pattern: "^\\$" }],
+    }]),
+  );
+  return { ...rest, properties: relaxed };
+}

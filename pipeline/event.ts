@@ -1,0 +1,58 @@
+/**
+ * What a run tells whoever watches: the terminal, a log, or a program that reads `--json`.
+ *
+ * @module
+ */
+import type { StageProgress } from "./stage.ts";
+
+/** One thing that happened. With `--json`, one line each. */
+export type Event =
+  | {
+    readonly event: "plan";
+    readonly experiment: string;
+    readonly profile: string;
+    readonly backend: string;
+    readonly backendReason: string;
+    readonly instances: number;
+    readonly jobs: number;
+    /** Seconds the work is expected to take, from earlier traces; `null` if none tell. */
+    readonly estimateSeconds: number | null;
+  }
+  | { readonly event: "cached"; readonly instance: string; readonly key: string }
+  | {
+    readonly event: "started";
+    readonly instance: string;
+    readonly key: string;
+    readonly reason: string;
+  }
+  | { readonly event: "waiting"; readonly instance: string; readonly owner: string }
+  | ({ readonly event: "progress"; readonly instance: string } & StageProgress)
+  | { readonly event: "log"; readonly instance: string; readonly text: string }
+  | {
+    readonly event: "executed";
+    readonly instance: string;
+    readonly key: string;
+    readonly seconds: number;
+    readonly metrics: Readonly<Record<string, number>>;
+  }
+  | { readonly event: "failed"; readonly instance: string; readonly message: string }
+  | { readonly event: "skipped"; readonly instance: string; readonly because: string }
+  | { readonly event: "damaged"; readonly path: string; readonly message: string }
+  | { readonly event: "published"; readonly path: string; readonly instance: string }
+  | { readonly event: "lock"; readonly path: string; readonly message: string }
+  | { readonly event: "interrupted"; readonly message: string }
+  | {
+    readonly event: "summary";
+    readonly executed: number;
+    readonly cached: number;
+    readonly failed: number;
+    readonly seconds: number;
+  };
+
+/** Receives events in the order they happen. */
+export type Listener = (event: Event) => void;
+
+/** Marks a switch over a union as complete: a new member is then a type error. */
+export function unreachable(value: never): never {
+  throw new Error(`Unhandled case ${JSON.stringify(value)}`);
+}
