@@ -1,0 +1,42 @@
+/**
+ * Mean, spread and interval of a small sample.
+ *
+ * @module
+ */
+import { studentTQuantile } from "./student_t.ts";
+
+/** What can be said of a sample; `sd` and `interval` need two values. */
+export interface SampleSummary {
+  readonly n: number;
+  readonly mean: number;
+  /** Sample standard deviation, divisor n − 1. */
+  readonly sd: number | null;
+  /** Two-sided Student t interval of the mean. */
+  readonly interval: readonly [number, number] | null;
+}
+
+/**
+ * Summarises a sample; sums run in the order given.
+ *
+ * @param confidence Coverage of the interval, 0.95 if left out.
+ * @throws {RangeError} If there is no value or one is not finite.
+ */
+export function summarize(values: readonly number[], confidence = 0.95): SampleSummary {
+  if (values.length === 0) throw new RangeError("summarize: needs at least one value, got none");
+  const bad = values.find((value) => !Number.isFinite(value));
+  if (bad !== undefined) throw new RangeError(`summarize: values must be finite, got ${bad}`);
+  const n = values.length;
+  const mean = sum(values) / n;
+  if (n === 1) return { n, mean, sd: null, interval: null };
+  const squares = values.map((value) => (value - mean) * (value - mean));
+  const sd = Math.sqrt(sum(squares) / (n - 1));
+  const half = studentTQuantile((1 + confidence) / 2, n - 1) * sd / Math.sqrt(n);
+  return { n, mean, sd, interval: [mean - half, mean + half] };
+}
+
+/** Sum in the order given. */
+export function sum(values: readonly number[]): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
