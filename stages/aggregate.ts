@@ -1,0 +1,89 @@
+/**
+ * Gathers every evaluated run into one results document and the paper's tables.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import { type Artifact, defineStage } from "../pipeline/stage.ts";
+import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
+import { assembleResults } from "./results/assemble.ts";
+import { deltaTable, pairRows } from "./results/delta_table.ts";
+import {
+  artifactJson,
+  corpusSchema,
+  historySchema,
+  metricsSchema,
+  readJson,
+} from "./results/inputs.ts";
+import { lengthTable } from "./results/length_table.ts";
+import { csvText, latexText, markdownText, type Table } from "./results/table.ts";
+
+const cell = z.tuple([z.number(), z.number()]);
+
+const params = z.strictObject({
+  /** Title of the experiment, shown above the results. */
+  title: z.string().default("Results"),
+  /** The operator the others are paired with. */
+  baseline: z.string().default("add"),
+  /** Coverage of every interval. */
+  confidence: z.number().gt(0).lt(1).default(0.95),
+  /** table → dataset → operator → [mean, spread] in percent, as the paper printed them. */
+  published: z.record(z.string(), z.record(z.string(), z.record(z.string(), cell))).default({}),
+});
+
+export const aggregate = defineStage({
+  name: "aggregate",
+  params,
+  inputs: { runs: { many: true }, histories: { many: true }, corpora: { many: true } },
+  outputs: {
+    results: { kind: "file", exactness: "numeric" },
+    tables: { kind: "folder", exactness: "numeric", publish: () => "tables" },
+  },
+  // deno-lint-ignore require-await
+  async run(context) {
+    const { params } = context;
+    const located = <T>(name: string, schema: z.ZodType<T>) =>
+      context.inputs(name).map((artifact) => ({
+        at: artifact.at,
+        value: readJson(artifact.path, schema, { what: describe(name, artifact) }),
+      }));
+    const results = assembleResults({
+      runs: located("runs", metricsSchema),
+      histories: located("histories", historySchema),
+      corpora: located("corpora", corpusSchema),
+    }, {
+      experiment: params.title,
+      baseline: params.baseline,
+      confidence: params.confidence,
+      published: params.published,
+    });
+    Deno.writeTextFileSync(context.output("results"), artifactJson(results));
+
+    const folder = context.output("tables");
+    const write = (name: string, text: string) => Deno.writeTextFileSync(join(folder, name), text);
+    const writeTable = (table: Table) => {
+      write(`${table.id}.md`, markdownText(table));
+      write(`${table.id}.tex`, latexText(table));
+    };
+    for (const encoding of results.encodings) {
+      const id = encoding === "sinusoidal" ? "table1" : `table1_${encoding}`;
+      writeTable(accuracyTable(results, { encoding, id }));
+    }
+    const conditions = conditionRows(results);
+    write("table1.csv", csvText(conditions.columns, conditions.rows));
+    if (results.deltas.length > 0) writeTable(deltaTable(results));
+    const pairs = pairRows(results);
+    write("deltas.csv", csvText(pairs.columns, pairs.rows));
+    if (results.datasets.some((entry) => entry.corpus !== null)) writeTable(lengthTable(results));
+
+    for (const delta of results.deltas) {
+      context.metric(`delta.${delta.dataset}.${delta.encoding}.${delta.operator}`, delta.mean);
+    }
+  },
+});
+
+function describe(name: string, artifact: Artifact): string {
+  const at = Object.entries(artifact.at).sort().map(([axis, value]) => `${axis} ${value}`);
+  return `an artifact of input "${name}" (${at.join(", ") || "no coordinates"})`;
+}

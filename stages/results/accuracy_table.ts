@@ -1,0 +1,151 @@
+/**
+ * Table 1's shape: mean accuracy by dataset and operator, ours above the paper's.
+ *
+ * @module
+ */
+import { fixed, percent } from "./format.ts";
+import { encodingTitle, operatorTitle } from "./order.ts";
+import type { Condition, DatasetEntry, Results } from "./results.ts";
+import type { Table } from "./table.ts";
+
+/** How a dataset's data relates to the paper's, in two or three words. */
+export function kindLabel(entry: DatasetEntry | undefined): string {
+  switch (entry?.corpus?.source.kind) {
+    case "official":
+      return "full data";
+    case "sample":
+      return "sample of the data";
+    case "synthetic":
+      return "synthetic data";
+    default:
+      return "data not described";
+  }
+}
+
+/** A dataset's title, or its name where the corpus was not described. */
+export function datasetTitle(entry: DatasetEntry | undefined, dataset: string): string {
+  return entry?.corpus?.source.title ?? dataset;
+}
+
+/** `91.15 ± 0.08`, or `91.15 (1 seed)` where there is no spread. */
+export function accuracyText(cell: Pick<Condition, "mean" | "sd">): string {
+  return cell.sd === null
+    ? `${percent(cell.mean)} (1 seed)`
+    : `${percent(cell.mean)} ± ${fixed(cell.sd * 100, 2)}`;
+}
+
+/**
+ * Accuracy table of one encoding. Each dataset has a row of this run, naming its data, and, where
+ * the data corresponds, a row of what the paper printed.
+ */
+export function accuracyTable(
+  results: Results,
+  options: { readonly encoding: string; readonly id: string },
+): Table {
+  const conditions = results.conditions.filter((cell) => cell.encoding === options.encoding);
+  const operators = results.operators.filter((name) =>
+    conditions.some((cell) => cell.operator === name)
+  );
+  const rows: string[][] = [];
+  const breaks: number[] = [];
+  for (const entry of results.datasets) {
+    const cells = conditions.filter((cell) => cell.dataset === entry.dataset);
+    if (cells.length === 0) continue;
+    const byOperator = new Map(cells.map((cell) => [cell.operator, cell]));
+    const seeds = unique(cells.map((cell) => cell.n)).sort((a, b) => a - b);
+    const runs = seeds.length === 1 ? `n = ${seeds[0]}` : `n = ${seeds[0]}–${seeds.at(-1)}`;
+    rows.push([
+      datasetTitle(entry, entry.dataset),
+      `This run: ${kindLabel(entry)}, ${runs}`,
+      ...operators.map((name) => {
+        const cell = byOperator.get(name);
+        return cell ? accuracyText(cell) : "not run";
+      }),
+    ]);
+    if (cells.some((cell) => cell.published !== null)) {
+      rows.push([
+        "",
+        "Paper, as printed",
+        ...operators.map((name) => {
+          const published = byOperator.get(name)?.published;
+          return published ? accuracyText({ mean: published.mean, sd: published.spread }) : "–";
+        }),
+      ]);
+    }
+    breaks.push(rows.length - 1);
+  }
+  return {
+    id: options.id,
+    caption: `Test accuracy in percent, mean ± standard deviation over seeds, ` +
+      `${encodingTitle(options.encoding).toLowerCase().replace("rope", "RoPE")} encoding`,
+    columns: [
+      { title: "Dataset" },
+      { title: "Source" },
+      ...operators.map((name) => ({ title: operatorTitle(name), align: "right" as const })),
+    ],
+    rows,
+    breaks,
+    notes: notes(results, conditions),
+  };
+}
+
+/** The same numbers for programs, one row per condition, unrounded fractions. */
+export function conditionRows(results: Results): {
+  columns: string[];
+  rows: (string | number | null)[][];
+} {
+  const entries = new Map(results.datasets.map((entry) => [entry.dataset, entry]));
+  return {
+    columns: [
+      "dataset",
+      "data_kind",
+      "encoding",
+      "operator",
+      "seeds",
+      "accuracy_mean",
+      "accuracy_sd",
+      "interval_low",
+      "interval_high",
+      "published_table",
+      "published_mean",
+      "published_spread",
+    ],
+    rows: results.conditions.map((cell) => [
+      cell.dataset,
+      entries.get(cell.dataset)?.corpus?.source.kind ?? "undescribed",
+      cell.encoding,
+      cell.operator,
+      cell.n,
+      cell.mean,
+      cell.sd,
+      cell.interval?.[0] ?? null,
+      cell.interval?.[1] ?? null,
+      cell.published?.table ?? null,
+      cell.published?.mean ?? null,
+      cell.published?.spread ?? null,
+    ]),
+  };
+}
+
+function notes(results: Results, conditions: readonly Condition[]): string[] {
+  const kinds = new Set(
+    results.datasets
+      .filter((entry) => conditions.some((cell) => cell.dataset === entry.dataset))
+      .map((entry) => entry.corpus?.source.kind),
+  );
+  return [
+    ...(kinds.has("sample")
+      ? [
+        "A row of sampled data is not a measurement on the paper's data set: fewer documents " +
+        "were trained and tested on.",
+      ]
+      : []),
+    ...(kinds.has("synthetic")
+      ? ["Synthetic data has no counterpart in the paper; its rows check the pipeline only."]
+      : []),
+  ];
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,258 @@
+/**
+ * From single runs to the results document: groups by condition, pairs by seed.
+ *
+ * @module
+ */
+import { StageError } from "../../pipeline/errors.ts";
+import type { Corpus, History, Metrics } from "./inputs.ts";
+import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
+import type { Condition, Delta, Results } from "./results.ts";
+import { summarize } from "./sample.ts";
+
+/** Coordinates of an artifact, `{ dataset, operator, seed }`. */
+export type At = Readonly<Record<string, string>>;
+
+/** A parsed artifact with its coordinates. */
+export interface Located<T> {
+  readonly at: At;
+  readonly value: T;
+}
+
+/** table → dataset → operator → [mean, spread], percent; the operator may be `encoding.operator`. */
+export type Published = Readonly<
+  Record<string, Readonly<Record<string, Readonly<Record<string, readonly [number, number]>>>>>
+>;
+
+export interface AssembleOptions {
+  readonly experiment: string;
+  /** The operator every other one is paired with. */
+  readonly baseline: string;
+  readonly confidence: number;
+  readonly published: Published;
+}
+
+interface Run {
+  readonly dataset: string;
+  readonly encoding: string;
+  readonly operator: string;
+  readonly seed: number;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Builds the results document.
+ *
+ * Runs are paired by seed within a dataset and an encoding. A published number stands beside a
+ * condition only where the data is the paper's, whole or sampled, never beside synthetic data.
+ *
+ * @throws {StageError} If two runs have the same dataset, encoding, operator and seed.
+ */
+export function assembleResults(
+  artifacts: {
+    readonly runs: readonly Located<Metrics>[];
+    readonly histories: readonly Located<History>[];
+    readonly corpora: readonly Located<Corpus>[];
+  },
+  options: AssembleOptions,
+): Results {
+  const place = (at: At, value: { fusion: string; encoding: string; seed: number }) => ({
+    dataset: at["dataset"] ?? "data",
+    encoding: value.encoding,
+    operator: at["operator"] ?? value.fusion,
+    seed: value.seed,
+  });
+  const runs = artifacts.runs.map(({ at, value }): Run => ({
+    ...place(at, value),
+    metrics: value,
+  }));
+  const histories = artifacts.histories.map(({ at, value }) => ({ ...place(at, value), value }));
+  refuseTwins(runs, "evaluate.metrics");
+  refuseTwins(histories, "train.history");
+
+  const corpora = new Map(
+    artifacts.corpora.map(({ at, value }) => [at["dataset"] ?? "data", value]),
+  );
+  const names = unique([...corpora.keys(), ...runs.map((run) => run.dataset)]);
+  const datasets = names
+    .map((dataset) => ({
+      dataset,
+      majorityShare: runs.find((run) => run.dataset === dataset)?.metrics.majorityShare ?? null,
+      corpus: corpora.get(dataset) ?? null,
+    }))
+    .sort(compareDatasets);
+  const datasetRank = new Map(datasets.map((entry, index) => [entry.dataset, index]));
+  const compare = (a: Cell, b: Cell) =>
+    (datasetRank.get(a.dataset) ?? 0) - (datasetRank.get(b.dataset) ?? 0) ||
+    compareEncodings(a.encoding, b.encoding) ||
+    compareOperators(a.operator, b.operator) || a.seed - b.seed;
+  runs.sort(compare);
+  histories.sort(compare);
+
+  const conditions = summarizeConditions(runs, corpora, options);
+  return {
+    format: "lockstep-results/1",
+    experiment: options.experiment,
+    baseline: options.baseline,
+    confidence: options.confidence,
+    protocols: unique(histories.map((history) => history.value.protocol)).sort(),
+    encodings: unique(runs.map((run) => run.encoding)).sort(compareEncodings),
+    operators: unique(runs.map((run) => run.operator)).sort(compareOperators),
+    seeds: unique(runs.map((run) => run.seed)).sort((a, b) => a - b),
+    datasets,
+    conditions,
+    deltas: pairWithBaseline(conditions, options),
+    curves: histories.map(({ dataset, encoding, operator, seed, value }) => ({
+      dataset,
+      encoding,
+      operator,
+      seed,
+      protocol: value.protocol,
+      parameters: value.parameters,
+      steps: value.steps,
+      bestEpoch: value.bestEpoch,
+      epochs: value.epochs,
+    })),
+    gates: runs.flatMap(({ dataset, encoding, operator, seed, metrics }) =>
+      metrics.gate
+        ? [{ dataset, encoding, operator, seed, byPosition: metrics.gate.byPosition }]
+        : []
+    ),
+    missing: missingCells(runs, compare),
+  };
+}
+
+type Cell = Pick<Run, "dataset" | "encoding" | "operator" | "seed">;
+
+function summarizeConditions(
+  runs: readonly Run[],
+  corpora: ReadonlyMap<string, Corpus>,
+  options: AssembleOptions,
+): Condition[] {
+  const groups = new Map<string, Run[]>();
+  for (const run of runs) {
+    const key = JSON.stringify([run.dataset, run.encoding, run.operator]);
+    groups.set(key, [...groups.get(key) ?? [], run]);
+  }
+  return [...groups.values()].map((group) => {
+    const { dataset, encoding, operator } = group[0]!;
+    const { n, mean, sd, interval } = summarize(
+      group.map((run) => run.metrics.accuracy),
+      options.confidence,
+    );
+    return {
+      dataset,
+      encoding,
+      operator,
+      n,
+      mean,
+      sd,
+      interval: interval && [interval[0], interval[1]],
+      published: publishedFor(group[0]!, corpora.get(dataset), options.published),
+      runs: group.map(({ seed, metrics }) => ({
+        seed,
+        accuracy: metrics.accuracy,
+        correct: metrics.correct,
+        documents: metrics.documents,
+        lossNats: metrics.lossNats,
+      })),
+    };
+  });
+}
+
+function publishedFor(
+  run: Cell,
+  corpus: Corpus | undefined,
+  published: Published,
+): Condition["published"] {
+  if (corpus === undefined || corpus.source.kind === "synthetic") return null;
+  for (const table of Object.keys(published).sort()) {
+    const cells = published[table]?.[run.dataset];
+    // Tables without an encoding in their keys are of the sinusoidal encoding.
+    const plain = run.encoding === "sinusoidal" ? cells?.[run.operator] : undefined;
+    const found = plain ?? cells?.[`${run.encoding}.${run.operator}`];
+    if (found) return { table, mean: found[0] / 100, spread: found[1] / 100 };
+  }
+  return null;
+}
+
+function pairWithBaseline(conditions: readonly Condition[], options: AssembleOptions): Delta[] {
+  return conditions.flatMap((condition) => {
+    const { dataset, encoding, operator } = condition;
+    if (operator === options.baseline) return [];
+    const base = conditions.find((other) =>
+      other.dataset === dataset && other.encoding === encoding &&
+      other.operator === options.baseline
+    );
+    const pairs = condition.runs.flatMap((run) => {
+      const partner = base?.runs.find((other) => other.seed === run.seed);
+      if (partner === undefined) return [];
+      if (partner.documents !== run.documents) {
+        throw new StageError(
+          `Cannot pair ${dataset}/${operator}/${run.seed} with ${options.baseline}: both must be ` +
+            `evaluated on the same documents, found ${run.documents} and ${partner.documents}; ` +
+            "evaluate both again",
+        );
+      }
+      // From counts: exact up to one rounding, unlike the difference of two rounded accuracies.
+      return [{ seed: run.seed, delta: (run.correct - partner.correct) / run.documents }];
+    });
+    if (base === undefined || pairs.length === 0) return [];
+    const deltas = pairs.map((pair) => pair.delta);
+    const { n, mean, sd, interval } = summarize(deltas, options.confidence);
+    return [{
+      dataset,
+      encoding,
+      operator,
+      baseline: options.baseline,
+      n,
+      mean,
+      sd,
+      interval: interval && [interval[0], interval[1]] as [number, number],
+      positive: deltas.filter((delta) => delta > 0).length,
+      negative: deltas.filter((delta) => delta < 0).length,
+      pairs,
+      published: condition.published && base.published
+        ? condition.published.mean - base.published.mean
+        : null,
+    }];
+  });
+}
+
+function missingCells(runs: readonly Run[], compare: (a: Cell, b: Cell) => number): Cell[] {
+  const have = new Set(runs.map(cellKey));
+  const cells: Cell[] = [];
+  for (const dataset of unique(runs.map((run) => run.dataset))) {
+    for (const encoding of unique(runs.map((run) => run.encoding))) {
+      for (const operator of unique(runs.map((run) => run.operator))) {
+        for (const seed of unique(runs.map((run) => run.seed))) {
+          const cell = { dataset, encoding, operator, seed };
+          if (!have.has(cellKey(cell))) cells.push(cell);
+        }
+      }
+    }
+  }
+  return cells.sort(compare);
+}
+
+function refuseTwins(cells: readonly Cell[], what: string): void {
+  const seen = new Set<string>();
+  for (const cell of cells) {
+    const key = cellKey(cell);
+    if (seen.has(key)) {
+      throw new StageError(
+        `Cannot aggregate ${what}: dataset, encoding, operator and seed must tell runs apart, ` +
+          `found two of ${cell.dataset}/${cell.encoding}/${cell.operator}/${cell.seed}; select ` +
+          "one of them in the wiring of aggregate",
+      );
+    }
+    seen.add(key);
+  }
+}
+
+function cellKey(cell: Cell): string {
+  return JSON.stringify([cell.dataset, cell.encoding, cell.operator, cell.seed]);
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}

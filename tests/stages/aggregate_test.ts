@@ -1,0 +1,129 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { aggregate } from "../../stages/aggregate.ts";
+import type { Results } from "../../stages/results/results.ts";
+import { runStage } from "../rig/run_stage.ts";
+import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+
+const published = {
+  table1: {
+    ag_news: { add: [91.15, 0.08], concat: [90.93, 0.11], gate_scalar: [91.07, 0.09] },
+    arxiv: { add: [59.22, 0.32], concat: [63.44, 0.28], gate_scalar: [65.73, 0.30] },
+    short: { add: [99.99, 0.01] },
+  },
+};
+
+async function aggregated(grids: readonly MadeUp[], params: unknown = { published }) {
+  const folder = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(folder, grids);
+  const run = await runStage(aggregate, params, { directory: folder, inputs });
+  const text = Deno.readTextFileSync(run.outputs["results"]!);
+  const table = (name: string) => Deno.readTextFileSync(join(run.outputs["tables"]!, name));
+  return { results: JSON.parse(text) as Results, text, table, inputs, metrics: run.metrics };
+}
+
+Deno.test("aggregate pairs runs by seed and gives the interval SciPy gives", async () => {
+  const { results } = await aggregated([ARXIV]);
+  const delta = results.deltas.find((each) => each.operator === "gate_scalar")!;
+  assertEquals(delta.pairs.map((pair) => pair.delta), [0.095, 0.0255, 0.0367, 0.0783, 0.0902]);
+  assertAlmostEquals(delta.mean, 0.06514, 1e-15);
+  // scipy.stats.t.interval(0.95, 4, loc=0.06514, scale=sem of the five deltas)
+  assertAlmostEquals(delta.interval![0], 0.025518601041609884, 1e-12);
+  assertAlmostEquals(delta.interval![1], 0.10476139895839012, 1e-12);
+  assertEquals([delta.positive, delta.negative], [5, 0]);
+});
+
+Deno.test("aggregate puts published numbers beside corresponding data only", async () => {
+  const { results, table } = await aggregated([AG, ARXIV, SHORT]);
+  for (const cell of results.conditions) {
+    assertEquals(cell.published === null, cell.dataset === "short", cell.dataset);
+  }
+  const lines = table("table1.md").split("\n");
+  assert(
+    lines.includes(
+      "| AG News | This run: sample of the data, n = 5 | 91.19 ± 0.10 | 90.97 ± 0.42 | 91.11 ± 0.25 |",
+    ),
+    table("table1.md"),
+  );
+  assert(lines.includes("|  | Paper, as printed | 91.15 ± 0.08 | 90.93 ± 0.11 | 91.07 ± 0.09 |"));
+  const at = lines.findIndex((line) => line.startsWith("| Synthetic, short | This run: synthetic"));
+  assert(at > 0 && !lines[at + 1]!.includes("Paper"));
+  assert(!table("table1.md").includes("99.99"));
+});
+
+Deno.test("aggregate orders datasets from short to long, synthetic ones last", async () => {
+  const { results } = await aggregated([SHORT, ARXIV, AG]);
+  assertEquals(results.datasets.map((entry) => entry.dataset), ["ag_news", "arxiv", "short"]);
+  assertEquals(results.operators, ["add", "concat", "gate_scalar"]);
+});
+
+Deno.test("aggregate writes the same bytes whatever order its inputs come in", async () => {
+  const folder = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(folder, [AG, ARXIV, SHORT]);
+  const reversed = Object.fromEntries(
+    Object.entries(inputs).map(([name, list]) => [name, list.toReversed()]),
+  );
+  const texts = [];
+  for (const given of [inputs, reversed]) {
+    const run = await runStage(aggregate, { published }, { directory: folder, inputs: given });
+    texts.push(Deno.readTextFileSync(run.outputs["results"]!));
+  }
+  assertEquals(texts[0], texts[1]);
+  assert(texts[0]!.endsWith("}\n"));
+});
+
+Deno.test("one seed has no interval and the tables say so", async () => {
+  const one = { ...AG, correct: { add: [6930], gate_scalar: [6943] } };
+  const { results, table } = await aggregated([one]);
+  assertEquals(results.conditions[0]!.interval, null);
+  assertEquals(results.deltas[0]!.sd, null);
+  assert(table("table1.md").includes("91.18 (1 seed)"));
+  assert(table("deltas.md").includes("needs 2 seeds"));
+});
+
+Deno.test("missing runs are listed and only complete pairs count", async () => {
+  const gap = { ...AG, correct: { add: [6930, null, 6941], gate_scalar: [6943, 6909, 6918] } };
+  const { results } = await aggregated([gap]);
+  assertEquals(results.missing, [{
+    dataset: "ag_news",
+    encoding: "sinusoidal",
+    operator: "add",
+    seed: 1,
+  }]);
+  assertEquals(results.deltas[0]!.pairs.map((pair) => pair.seed), [0, 2]);
+});
+
+Deno.test("no run at all still makes a document", async () => {
+  const { results } = await aggregated([], {});
+  assertEquals(results.conditions, []);
+});
+
+Deno.test("runs that differ in nothing known are refused", async () => {
+  await assertRejects(
+    () => aggregated([AG, { ...AG, title: "again" }]),
+    Error,
+    "must tell runs apart, found two of ag_news/sinusoidal/add/0",
+  );
+});
+
+Deno.test("a malformed artifact is refused by its field", async () => {
+  const folder = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(folder, [SHORT]);
+  Deno.writeTextFileSync(inputs.runs[0]!.path, '{"fusion":"add"}');
+  await assertRejects(
+    () => runStage(aggregate, {}, { directory: folder, inputs }),
+    Error,
+    'its field "encoding" is wrong',
+  );
+});
+
+Deno.test("the CSV holds unrounded numbers and the LaTeX escapes what it must", async () => {
+  const { table, results } = await aggregated([{ ...ARXIV, title: "50 % of A_B & C" }]);
+  const [header, first] = table("table1.csv").split("\n");
+  assertEquals(
+    header!.split(",").slice(0, 6).join(),
+    "dataset,data_kind,encoding,operator,seeds,accuracy_mean",
+  );
+  assertEquals(Number(first!.split(",")[5]), results.conditions[0]!.mean);
+  assert(table("table1.tex").includes("50 \\% of A\\_B \\& C & This run: full data, n = 5"));
+});
