@@ -1,0 +1,115 @@
+/**
+ * Documents out of tar archives, without unpacking them to files.
+ *
+ * @module
+ */
+import { extract } from "tar-stream";
+import { Readable } from "node:stream";
+import { DataError, type DataFile, fileBytes, tooLarge, unpackedBound } from "./lines.ts";
+
+/** A file in an archive. */
+export interface Member {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Most members an archive may have. */
+const mostMembers = 2_000_000;
+
+interface TarEntry extends AsyncIterable<Uint8Array> {
+  readonly header: { readonly name: string; readonly type: string; readonly size: number };
+  resume(): void;
+}
+
+/**
+ * Streams a tar archive's files that `wanted` selects, in the archive's order. Directories are
+ * passed over.
+ *
+ * @throws {DataError} If the archive is damaged; if a member is a link, a device or anything else
+ * that is neither file nor directory; if a name leads out of the archive or occurs twice; if more
+ * is unpacked than the file's bound allows.
+ */
+export async function* tarMembers(
+  file: DataFile,
+  wanted: (name: string) => boolean,
+): AsyncGenerator<Member, void, undefined> {
+  const names = new MemberNames(file.name);
+  const allowed = unpackedBound(file);
+  const untar = extract();
+  const source = Readable.from(fileBytes(file));
+  source.on("error", (error: Error) => untar.destroy(error));
+  source.pipe(untar);
+  try {
+    for await (const entry of untar as AsyncIterable<TarEntry>) {
+      const { type, size } = entry.header;
+      const name = names.check(
+        entry.header.name,
+        type === "file" || type === "directory" ? undefined : type,
+      );
+      if (size > allowed) throw new DataError(tooLarge(file.name, allowed));
+      if (type !== "file" || !wanted(name)) {
+        entry.resume();
+        continue;
+      }
+      const bytes = new Uint8Array(size);
+      let at = 0;
+      for await (const chunk of entry) {
+        bytes.set(chunk, at);
+        at += chunk.length;
+      }
+      if (at !== size) throw new Error(`"${name}" has ${at} of ${size} bytes`);
+      yield { name, bytes };
+    }
+  } catch (cause) {
+    if (cause instanceof DataError) throw cause;
+    throw new DataError(
+      `Cannot read "${file.name}": not an intact tar archive: ${(cause as Error).message}`,
+      { cause },
+    );
+  } finally {
+    source.destroy();
+    untar.destroy();
+  }
+}
+
+/** Checks the names of an archive's members as they come. */
+export class MemberNames {
+  readonly #archive: string;
+  readonly #seen = new Set<string>();
+
+  constructor(archive: string) {
+    this.#archive = archive;
+  }
+
+  /**
+   * Gives a member's name without a leading `./` or trailing `/`.
+   *
+   * @param refusedType What the member is, if it is neither file nor directory.
+   * @throws {DataError} If the member may not be in an archive of data.
+   */
+  check(raw: string, refusedType?: string): string {
+    const refuse = (rule: string): never => {
+      throw new DataError(
+        `Cannot read "${this.#archive}": ${rule}, found ${JSON.stringify(raw.slice(0, 200))}`,
+      );
+    };
+    if (refusedType !== undefined) {
+      refuse(`members must be files or directories, not of type "${refusedType}"`);
+    }
+    const name = raw.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
+    // The archive's own root, `./`.
+    if (name === "" || name === ".") return "";
+    if (name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\")) {
+      refuse("member names must be relative, with / between their parts");
+    }
+    if (name.includes("\0") || name.split("/").some((part) => part === ".." || part === "")) {
+      refuse("member names must not lead out of the archive");
+    }
+    if (this.#seen.has(name)) refuse("member names must differ");
+    if (this.#seen.size >= mostMembers) {
+      refuse(`an archive must have at most ${mostMembers} members`);
+    }
+    this.#seen.add(name);
+    return name;
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Checking bytes against what a source record says of them.
+ *
+ * @module
+ */
+import { createHash, type Hash } from "node:crypto";
+import type { RawFile } from "./source.ts";
+
+const algorithms = ["sha256", "sha1", "md5"] as const;
+
+/** Bytes that are not the ones the source record describes. */
+export class ChecksumError extends Error {
+  override name = "ChecksumError";
+}
+
+/** Follows a file's bytes and compares their number and every recorded checksum at the end. */
+export class Verifier {
+  readonly #file: RawFile;
+  readonly #hashes: [algorithm: (typeof algorithms)[number], hash: Hash][];
+  #bytes = 0;
+
+  constructor(file: RawFile) {
+    this.#file = file;
+    this.#hashes = algorithms
+      .filter((algorithm) => file[algorithm] !== undefined)
+      .map((algorithm) => [algorithm, createHash(algorithm)]);
+  }
+
+  /** Bytes seen so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws {ChecksumError} If there are now more bytes than recorded. */
+  update(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    const expected = this.#file.bytes;
+    if (expected !== undefined && this.#bytes > expected) {
+      throw new ChecksumError(`must have ${expected} bytes, found more`);
+    }
+    for (const [, hash] of this.#hashes) hash.update(chunk);
+  }
+
+  /** @throws {ChecksumError} If the number of bytes or a checksum differs. */
+  finish(): void {
+    const expected = this.#file.bytes;
+    if (expected !== undefined && this.#bytes !== expected) {
+      throw new ChecksumError(`must have ${expected} bytes, found ${this.#bytes}`);
+    }
+    for (const [algorithm, hash] of this.#hashes) {
+      const found = hash.digest("hex");
+      if (found !== this.#file[algorithm]) {
+        throw new ChecksumError(`must have ${algorithm} ${this.#file[algorithm]}, found ${found}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * What a source record says: where a corpus comes from, how its bytes are checked, how to read it.
+ *
+ * @module
+ */
+import { z } from "zod";
+
+/**
+ * A path below a folder: relative, `/` between its parts, nothing that leads out of the folder.
+ */
+const relativePath = z.string().refine(
+  (path) =>
+    path !== "" && !path.includes("\\") &&
+    path.split("/").every((part) => part !== "" && part !== "." && part !== ".."),
+  { error: 'must be a relative path with "/" between its parts and no "." or ".."' },
+);
+
+const count = z.int().min(0);
+
+/** Which documents of a source a file holds; `all` leaves the split to be drawn by seed. */
+const split = z.enum(["train", "validation", "test", "all"]);
+
+/** One raw file. With no checksum at all it is taken as it comes: see "Pinning" in docs/data.md. */
+export const rawFileSchema = z.strictObject({
+  /** Path in the raw folder. */
+  name: relativePath,
+  /** Where it can be fetched, tried in order. */
+  urls: z.array(z.url({ protocol: /^https?$/ })).default([]),
+  /** Path below the mirror folder. */
+  mirror: relativePath.optional(),
+  bytes: count.optional(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/).optional(),
+  sha1: z.string().regex(/^[0-9a-f]{40}$/).optional(),
+  md5: z.string().regex(/^[0-9a-f]{32}$/).optional(),
+  /** Most bytes it may hold once decompressed; more is refused. */
+  unpacked_bytes: count.optional(),
+  /** An archive's layout names its splits itself. */
+  split: split.default("all"),
+  /** text: class of the file's documents. */
+  class: z.string().min(1).optional(),
+});
+
+/** Params of a synthetic corpus; see data/synthetic.ts. */
+export const generatorSchema = z.strictObject({
+  documents: z.strictObject({ train: count.min(1), test: count.min(1) }),
+  /** Word topics; there are twice as many classes. */
+  topics: z.int().min(1).max(50),
+  /** Distinct words that say nothing about the class. */
+  filler_words: z.int().min(1).max(1_000_000),
+  /** Fewest and most tokens of a document. */
+  length: z.tuple([z.int().min(4), z.int().max(1_000_000)]),
+  /** Thousandths of a document's tokens that are topic words; as many are markers. */
+  signal: z.int().min(0).max(400),
+  /** Thousandths of the documents that also hold a word telling the order. */
+  hinted: z.int().min(0).max(1000),
+  /** Thousandths of the documents whose class is replaced by one drawn from all classes. */
+  noise: z.int().min(0).max(1000),
+  seed: count,
+});
+
+/** How the columns, fields or paths of a format make documents. */
+export const layoutSchema = z.strictObject({
+  /** csv: whether the first row names the columns. */
+  header: z.boolean().optional(),
+  /** csv: what stands between fields. */
+  separator: z.string().length(1).optional(),
+  /** csv, jsonl, parquet: name or, for a csv without header, number from 0 of the label column. */
+  label: z.union([z.string(), count]).optional(),
+  /** csv, jsonl, parquet: columns joined by a space to make the text. */
+  text: z.array(z.union([z.string(), count])).min(1).optional(),
+  /** Number that the first class has where labels are numbers. Without it, labels are names. */
+  first_label: count.optional(),
+  /** tar, zip: path of a document, with `{split}`, `{class}` and `*`, none of which matches `/`. */
+  documents: z.string().optional(),
+  /** characters: the file in an archive, or `*` for all files joined in order of name. */
+  member: z.string().optional(),
+  /** Regular expressions whose matches are taken out of every text. */
+  remove: z.array(z.string()).optional(),
+});
+
+const base = {
+  name: z.string().regex(/^[a-z][a-z0-9_]*$/),
+  title: z.string().min(1),
+  /** `official`: the files others measured on. `sample`: a part or relative of them. */
+  kind: z.enum(["official", "sample", "synthetic"]),
+  licence: z.string().optional(),
+  citation: z.string().optional(),
+  note: z.string().default(""),
+};
+
+/** A source whose bytes are fetched or found in the mirror. */
+export const fileSourceSchema = z.strictObject({
+  ...base,
+  kind: z.enum(["official", "sample"]),
+  format: z.enum(["csv", "jsonl", "parquet", "tar", "zip", "text", "characters"]),
+  files: z.array(rawFileSchema).min(1),
+  /** Hosts that the URLs may redirect to, besides their own. */
+  redirect_hosts: z.array(z.string()).default([]),
+  /** Class names, in order of their labels. Without it, the names found, sorted by code unit. */
+  classes: z.array(z.string().min(1)).min(1).optional(),
+  layout: layoutSchema.default({}),
+});
+
+/** A source that is generated. */
+export const syntheticSourceSchema = z.strictObject({
+  ...base,
+  kind: z.literal("synthetic"),
+  format: z.literal("generated"),
+  generator: generatorSchema,
+});
+
+/** Any source record. */
+export const sourceSchema = z.discriminatedUnion("format", [
+  fileSourceSchema,
+  syntheticSourceSchema,
+]).superRefine((source, context) => {
+  if (source.format === "generated") {
+    const [fewest, most] = source.generator.length;
+    if (fewest > most) {
+      context.addIssue({ code: "custom", path: ["generator", "length"], message: "is reversed" });
+    }
+    return;
+  }
+  const names = new Set<string>();
+  for (const [i, file] of source.files.entries()) {
+    if (names.has(file.name) || file.name === descriptionName) {
+      const message = `is taken: "${file.name}"`;
+      context.addIssue({ code: "custom", path: ["files", i, "name"], message });
+    }
+    names.add(file.name);
+    if (file.urls.length === 0 && file.mirror === undefined) {
+      const message = "needs urls, a mirror path or both";
+      context.addIssue({ code: "custom", path: ["files", i], message });
+    }
+  }
+});
+
+export type RawFile = z.infer<typeof rawFileSchema>;
+export type GeneratorParams = z.infer<typeof generatorSchema>;
+export type Layout = z.infer<typeof layoutSchema>;
+export type FileSource = z.infer<typeof fileSourceSchema>;
+export type SyntheticSource = z.infer<typeof syntheticSourceSchema>;
+export type Source = z.infer<typeof sourceSchema>;
+
+/** Name of the description that lies beside the raw files. */
+export const descriptionName = "source.json";
+
+/** What a statistics file says of where its corpus came from. */
+export const provenanceSchema = z.strictObject({
+  name: z.string(),
+  title: z.string(),
+  kind: z.enum(["official", "sample", "synthetic"]),
+  note: z.string(),
+});
+
+/**
+ * What a raw folder says of itself: what a reader needs, and nothing of URLs, mirrors or licences,
+ * so that a moved file changes no artifact.
+ */
+export const descriptionSchema = z.strictObject({
+  source: provenanceSchema,
+  format: z.enum(["csv", "jsonl", "parquet", "tar", "zip", "text", "characters"]),
+  classes: z.array(z.string()).optional(),
+  layout: layoutSchema,
+  files: z.array(
+    z.strictObject({
+      name: relativePath,
+      split,
+      class: z.string().optional(),
+      unpacked_bytes: count.optional(),
+    }),
+  ),
+});
+
+export type Provenance = z.infer<typeof provenanceSchema>;
+export type Description = z.infer<typeof descriptionSchema>;
+
+/** Describes the raw folder of a source whose bytes were fetched. */
+export function describeSource(source: FileSource): Description {
+  const { name, title, kind, note, format, classes, layout, files } = source;
+  return {
+    source: { name, title, kind, note },
+    format,
+    ...(classes === undefined ? {} : { classes }),
+    layout,
+    files: files.map(({ name, split, class: label, unpacked_bytes }) => ({
+      name,
+      split,
+      ...(label === undefined ? {} : { class: label }),
+      ...(unpacked_bytes === undefined ? {} : { unpacked_bytes }),
+    })),
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * What is worth knowing of a corpus before numbers are measured on it.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+
+/** Lengths in tokens, before clipping. */
+export interface LengthStatistics {
+  readonly mean: number;
+  readonly median: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+  /** Share of documents that lost their tail. */
+  readonly clippedShare: number;
+}
+
+/**
+ * Summarises document lengths. Percentiles interpolate linearly between order statistics, as
+ * NumPy's default does.
+ */
+export function lengthStatistics(lengths: Uint32Array, clipped: number): LengthStatistics {
+  const sorted = lengths.slice().sort();
+  const count = sorted.length;
+  let sum = 0;
+  for (const length of sorted) sum += length;
+  const percentile = (percent: number): number => {
+    if (count === 0) return 0;
+    const position = (count - 1) * percent;
+    const below = Math.floor(position / 100);
+    const low = sorted[below]!;
+    const high = sorted[Math.min(below + 1, count - 1)]!;
+    return low + (high - low) * (position % 100) / 100;
+  };
+  return {
+    mean: count === 0 ? 0 : sum / count,
+    median: percentile(50),
+    p90: percentile(90),
+    p95: percentile(95),
+    p99: percentile(99),
+    max: sorted[count - 1] ?? 0,
+    clippedShare: count === 0 ? 0 : clipped / count,
+  };
+}
+
+/** Counts texts that occur, character for character, in more than one split. */
+export class Duplicates {
+  readonly #texts = new Map<string, Map<string, number>>();
+
+  add(split: string, text: string): void {
+    const digest = createHash("sha256").update(text).digest("base64").slice(0, 24);
+    let texts = this.#texts.get(split);
+    if (texts === undefined) this.#texts.set(split, texts = new Map());
+    texts.set(digest, (texts.get(digest) ?? 0) + 1);
+  }
+
+  /** For `a/b`, how many documents of split b have a text that split a has too. */
+  across(splits: readonly string[]): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const [i, a] of splits.entries()) {
+      for (const b of splits.slice(i + 1)) {
+        let shared = 0;
+        for (const [digest, times] of this.#texts.get(b) ?? []) {
+          if (this.#texts.get(a)?.has(digest)) shared += times;
+        }
+        counts[`${a}/${b}`] = shared;
+      }
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * From documents to token ids: the authors' tokenizer of paper A.
+ *
+ * @module
+ */
+import { type Corpus, type Document, type SplitName, splitNames } from "./corpus.ts";
+import { DataError } from "./lines.ts";
+import { stratifiedParts, stratifiedSubset } from "./select.ts";
+import { Duplicates, type LengthStatistics, lengthStatistics } from "./statistics.ts";
+import type { TokenFile, TokenSplit } from "./token_file.ts";
+import { eachWord, firstWordId, GrowingArray, unknownId, WordNumbers } from "./words.ts";
+
+/** How to tokenise; the stage `tokenize` documents the choices. */
+export interface TokenizeOptions {
+  readonly maxLength: number;
+  readonly minFrequency: number;
+  readonly maxVocabulary: number;
+  readonly vocabularyOver: "train" | "all";
+  readonly lowercase: boolean;
+  /** At most how many documents of each split to keep. */
+  readonly subset?: Readonly<Partial<Record<SplitName, number>>> & { readonly seed: number };
+  /** Shares in which documents without a given split are dealt out. */
+  readonly shares: Readonly<Record<SplitName, number>> & { readonly seed: number };
+}
+
+/** Statistics of one split. */
+export interface SplitStatistics {
+  readonly documents: number;
+  /** Before clipping. */
+  readonly tokens: number;
+  readonly perClass: readonly { readonly class: string; readonly documents: number }[];
+  readonly lengths: LengthStatistics;
+}
+
+/** A tokenised corpus and what was found on the way. */
+export interface Tokenized {
+  readonly tokens: TokenFile;
+  readonly words: readonly string[];
+  readonly statistics: {
+    readonly classes: readonly string[];
+    readonly splits: Readonly<Record<string, SplitStatistics>>;
+    readonly vocabularySize: number;
+    readonly duplicatesAcrossSplits: Readonly<Record<string, number>>;
+  };
+}
+
+class SplitBuilder {
+  readonly labels: number[] = [];
+  readonly offsets = new GrowingArray();
+  readonly numbers = new GrowingArray();
+  readonly lengths = new GrowingArray();
+  clipped = 0;
+}
+
+/** Provisional number of a document without any word. */
+const noWord = 0xffffffff;
+
+/**
+ * Tokenises a corpus: lower-cases, splits at whitespace, keeps the first `maxLength` words, gives
+ * ids by frequency. A document without words becomes one unknown word.
+ *
+ * @throws {DataError} If the corpus is malformed or a split is empty.
+ */
+export async function tokenizeCorpus(
+  corpus: Corpus,
+  options: TokenizeOptions,
+): Promise<Tokenized> {
+  const assign = await assignSplits(corpus, options);
+  const numbers = new WordNumbers();
+  const builders = new Map<SplitName, SplitBuilder>();
+  const duplicates = new Duplicates();
+  let position = 0;
+  for await (const document of corpus.documents()) {
+    const split = assign(position++, document);
+    if (split === undefined) continue;
+    let builder = builders.get(split);
+    if (builder === undefined) builders.set(split, builder = new SplitBuilder());
+    duplicates.add(split, document.text);
+    const counted = options.vocabularyOver === "all" || split === "train";
+    const { numbers: kept } = builder;
+    builder.labels.push(document.label);
+    builder.offsets.push(kept.length);
+    let length = 0;
+    eachWord(options.lowercase ? document.text.toLowerCase() : document.text, (word) => {
+      const number = numbers.add(word, counted);
+      if (length < options.maxLength) kept.push(number);
+      length += 1;
+    });
+    if (length === 0) kept.push(noWord);
+    if (length > options.maxLength) builder.clipped += 1;
+    builder.lengths.push(length);
+  }
+  const present = splitNames.filter((name) => builders.has(name));
+  for (const name of ["train", "test"] as const) {
+    if (!builders.has(name)) {
+      throw new DataError(`Cannot tokenise: the corpus has no documents for the split "${name}"`);
+    }
+  }
+  const { words, ids } = numbers.vocabulary({
+    minFrequency: options.minFrequency,
+    maxSize: options.maxVocabulary,
+  });
+  const vocabularySize = words.length + firstWordId;
+  const splits: Record<string, TokenSplit> = {};
+  const summaries: Record<string, SplitStatistics> = {};
+  let longest = 1;
+  for (const name of present) {
+    const builder = builders.get(name)!;
+    splits[name] = finishSplit(builder, ids, vocabularySize);
+    const lengths = builder.lengths.values();
+    for (const length of lengths) longest = Math.max(longest, Math.min(length, options.maxLength));
+    const perClass = new Array<number>(corpus.classes.length).fill(0);
+    for (const label of builder.labels) perClass[label]! += 1;
+    summaries[name] = {
+      documents: lengths.length,
+      tokens: lengths.reduce((sum, length) => sum + length, 0),
+      perClass: corpus.classes.map((name, i) => ({ class: name, documents: perClass[i]! })),
+      lengths: lengthStatistics(lengths, builder.clipped),
+    };
+  }
+  return {
+    tokens: { vocabularySize, maxLength: longest, classes: corpus.classes, splits },
+    words,
+    statistics: {
+      classes: corpus.classes,
+      splits: summaries,
+      vocabularySize,
+      duplicatesAcrossSplits: duplicates.across(present),
+    },
+  };
+}
+
+function finishSplit(builder: SplitBuilder, ids: Uint32Array, vocabularySize: number): TokenSplit {
+  const numbers = builder.numbers.values();
+  const final = vocabularySize <= 0x10000
+    ? new Uint16Array(numbers.length)
+    : new Uint32Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) {
+    final[i] = numbers[i] === noWord ? unknownId : ids[numbers[i]!]!;
+  }
+  builder.offsets.push(numbers.length);
+  return {
+    labels: Uint16Array.from(builder.labels),
+    offsets: builder.offsets.values().slice(),
+    ids: final,
+    clipped: builder.clipped,
+  };
+}
+
+type Assign = (position: number, document: Document) => SplitName | undefined;
+
+/**
+ * Decides each document's split, or that it is left out. Reads the labels first where a choice
+ * depends on them.
+ */
+async function assignSplits(corpus: Corpus, options: TokenizeOptions): Promise<Assign> {
+  const { subset, shares } = options;
+  const chosen: (SplitName | "all")[] = [];
+  const labels: number[] = [];
+  if (subset === undefined && !corpus.drawsSplits) return (_, { split }) => split as SplitName;
+  for await (const { split, label } of corpus.documents()) {
+    chosen.push(split);
+    labels.push(label);
+  }
+  const result: (SplitName | undefined)[] = chosen.map((split) =>
+    split === "all" ? undefined : split
+  );
+  if (corpus.drawsSplits) {
+    const positions = positionsOf(chosen, "all");
+    const parts = stratifiedParts(
+      positions.map((position) => labels[position]!),
+      splitNames.map((name) => shares[name]),
+      { seed: shares.seed, stream: "shares" },
+    );
+    for (const [i, position] of positions.entries()) result[position] = splitNames[parts[i]!];
+  }
+  if (subset !== undefined) {
+    for (const name of splitNames) {
+      const size = subset[name];
+      if (size === undefined) continue;
+      const positions = positionsOf(result, name);
+      const kept = stratifiedSubset(
+        positions.map((position) => labels[position]!),
+        size,
+        { seed: subset.seed, stream: name },
+      );
+      for (const [i, position] of positions.entries()) {
+        if (!kept[i]) result[position] = undefined;
+      }
+    }
+  }
+  return (position) => result[position];
+}
+
+function positionsOf<T>(values: readonly T[], wanted: T): number[] {
+  const positions: number[] = [];
+  for (const [i, value] of values.entries()) if (value === wanted) positions.push(i);
+  return positions;
+}

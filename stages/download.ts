@@ -1,0 +1,125 @@
+/**
+ * Stage `download`: brings a source's raw files in, verified, or generates a synthetic corpus.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import {
+  describeSource,
+  type Description,
+  descriptionName,
+  type FileSource,
+  sourceSchema,
+  type SyntheticSource,
+} from "../data/source.ts";
+import { syntheticClasses, syntheticCsv } from "../data/synthetic.ts";
+import { TransferError, transferFile } from "../data/transfer.ts";
+import { StageError } from "../pipeline/errors.ts";
+import { defineStage, type StageContext } from "../pipeline/stage.ts";
+
+const params = z.strictObject({
+  /** A record of data/sources.yaml, or one of the same form. */
+  source: sourceSchema,
+});
+
+type Params = z.infer<typeof params>;
+
+/** Files fetched at the same time. */
+const atOnce = 4;
+
+/**
+ * Output `raw` holds the source's files as verified, and `source.json`, which tells how to read
+ * them. A file is taken from the mirror if it is there, else from its URLs. URLs and mirror paths
+ * do not reach the output: a moved file leaves everything after this stage as it was.
+ */
+export const download = defineStage<Params>({
+  name: "download",
+  params,
+  inputs: {},
+  outputs: { raw: { kind: "folder", exactness: "exact" } },
+  checkpoints: true,
+  access: ({ source }) =>
+    source.format === "generated" ? {} : { hosts: hostsOf(source), mirror: true },
+  async run(context) {
+    const { source } = context.params;
+    const description = source.format === "generated"
+      ? generate(context, source)
+      : await fetchFiles(context, source);
+    const text = `${JSON.stringify(description, null, 2)}\n`;
+    Deno.writeTextFileSync(join(context.output("raw"), descriptionName), text);
+  },
+});
+
+/** Hosts of a source's URLs and those they may redirect to. */
+function hostsOf(source: FileSource): string[] {
+  const hosts = source.files.flatMap(({ urls }) => urls.map((url) => new URL(url).host));
+  return [...new Set([...hosts, ...source.redirect_hosts])].sort();
+}
+
+async function fetchFiles(
+  context: StageContext<Params>,
+  source: FileSource,
+): Promise<Description> {
+  const raw = context.output("raw");
+  const hosts = hostsOf(source);
+  const received = new Map<string, number>();
+  const expected = source.files.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+  const report = () => {
+    let done = 0;
+    for (const bytes of received.values()) done += bytes;
+    context.progress({ done, total: Math.max(done, expected), unit: "bytes" });
+  };
+  const waiting = [...source.files.entries()];
+  const errors: { index: number; error: unknown }[] = [];
+  const worker = async () => {
+    while (errors.length === 0) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      const [index, file] = next;
+      const path = join(raw, ...file.name.split("/"));
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      const partial = context.checkpoints === undefined
+        ? `${path}.part`
+        : join(context.checkpoints, `${index}.part`);
+      try {
+        await transferFile(file, path, {
+          mirror: context.mirror,
+          hosts,
+          partial,
+          onBytes(bytes) {
+            received.set(file.name, bytes);
+            report();
+          },
+        });
+      } catch (error) {
+        errors.push({ index, error });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  // Of several failures the first in the record's order, so that a message does not depend on luck.
+  const [failure] = errors.sort((a, b) => a.index - b.index);
+  if (failure?.error instanceof TransferError) {
+    throw new StageError(failure.error.message, { cause: failure.error });
+  }
+  if (failure !== undefined) throw failure.error;
+  return describeSource(source);
+}
+
+/** Writes a synthetic corpus in AG News' layout. */
+function generate(context: StageContext<Params>, source: SyntheticSource): Description {
+  const { generator, name, title, kind, note } = source;
+  const splits = ["train", "test"] as const;
+  for (const split of splits) {
+    const text = [...syntheticCsv(generator, split)].join("");
+    Deno.writeTextFileSync(join(context.output("raw"), `${split}.csv`), text);
+  }
+  return {
+    source: { name, title, kind, note },
+    format: "csv",
+    classes: syntheticClasses(generator),
+    layout: { label: 0, text: [1, 2], first_label: 1 },
+    files: splits.map((split) => ({ name: `${split}.csv`, split })),
+  };
+}
