@@ -19,3 +19,26 @@ export class ConfigError extends LockstepError {
 export class StageError extends LockstepError {
   override name = "StageError";
 }
+
+/** An input's content is no longer what it was when the stage started. */
+export class InputChangedError extends LockstepError {
+  override name = "InputChangedError";
+}
+
+/**
+ * The message of any error for people: what the operating system refused in a sentence with what to
+ * do, an expected failure as it is, a bug with its stack.
+ */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.message;
+  if (/os error 28|ENOSPC|database or disk is full|No space left/.test(text)) {
+    return `No space left on the device: ${text}; free some, or give another place with --outputs, ` +
+      "and run the same command again: finished work is kept";
+  }
+  if (/os error 30|EROFS/.test(text) || error instanceof Deno.errors.PermissionDenied) {
+    return `The system refused: ${text}; make the place writable for this user, or give another ` +
+      "with --outputs";
+  }
+  return error instanceof LockstepError ? text : error.stack ?? text;
+}

@@ -26,7 +26,7 @@ export interface Packages {
    * `4.22.0+1f0c9a2b3d4e`.
    */
   version(imported: string): string;
-  /** Files whose content this depends on. */
+  /** Files this depends on, relative to the project. */
   readonly files: readonly string[];
 }
 
@@ -36,9 +36,9 @@ export interface Packages {
  * @throws {ConfigError} If there is no `deno.json` or lock file.
  */
 export function readPackages(root: string): Packages {
-  const configPath = join(root, "deno.json");
-  const config = readJson(configPath) as DenoConfig;
-  const lockPath = join(root, config.lock?.path ?? "deno.lock");
+  const configPath = "deno.json";
+  const config = readJson(join(root, configPath)) as DenoConfig;
+  const lockPath = config.lock?.path ?? "deno.lock";
   const imports = config.imports ?? {};
   let lock: {
     readonly specifiers?: Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export function readPackages(root: string): Packages {
     files: [configPath, lockPath],
     specifier,
     version(imported) {
-      lock ??= readJson(lockPath) as NonNullable<typeof lock>;
+      lock ??= readJson(join(root, lockPath)) as NonNullable<typeof lock>;
       const full = specifier(imported);
       const [, registry = "", name = "", wanted = ""] =
         /^(npm|jsr):((?:@[^/]+\/)?[^@/]+)(?:@([^/]+))?/.exec(full ?? "") ?? [];

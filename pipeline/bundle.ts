@@ -1,0 +1,120 @@
+/**
+ * The code of a stage as one tree-shaken, minified module. Its digest is the stage's code
+ * fingerprint, and the same bytes are what runs: what was hashed can't differ from what was
+ * executed, even if a source file is edited meanwhile.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { ConfigError } from "./errors.ts";
+import { hashFile, type Sha256, sha256 } from "./hash.ts";
+import type { Packages } from "./packages.ts";
+
+/** A stage's code and everything about it that belongs in a key. */
+export interface Bundle {
+  readonly fingerprint: Sha256;
+  /** Imported npm package to resolved version and digest of its dependencies. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Source files that went in, relative to the project, with their digests: to explain a change. */
+  readonly sources: Readonly<Record<string, Sha256>>;
+  /** The bundler and its version. */
+  readonly bundler: string;
+}
+
+/** Where the definition of a stage stands: one file per stage. */
+export function stagePath(root: string, stage: string): string {
+  return join(root, "stages", `${stage}.ts`);
+}
+
+/** The bundler as a project pins it, an ingredient of every key. */
+export function bundlerVersion(packages: Packages): string {
+  return `esbuild ${packages.version("esbuild")}`;
+}
+
+/**
+ * Bundles the given stages.
+ *
+ * @throws {ConfigError} If a stage does not compile, imports something computed at run time, or
+ * imports a package that is not pinned.
+ */
+export async function bundleStages(
+  root: string,
+  stages: readonly string[],
+  packages: Packages,
+): Promise<Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>> {
+  const esbuild = await import("esbuild");
+  const external = (path: string) => packages.specifier(path) ?? path;
+  const bundles = new Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>();
+  try {
+    await Promise.all(stages.map(async (stage) => {
+      const result = await esbuild.build({
+        absWorkingDir: root,
+        stdin: {
+          contents: `export { default } from ${JSON.stringify(stagePath(root, stage))};`,
+          resolveDir: root,
+          loader: "ts",
+        },
+        bundle: true,
+        minify: true,
+        treeShaking: true,
+        format: "esm",
+        platform: "neutral",
+        target: "esnext",
+        charset: "utf8",
+        legalComments: "none",
+        metafile: true,
+        write: false,
+        logLevel: "silent",
+        // A hash of the code can't see what an import computed at run time brings in.
+        logOverride: { "unsupported-dynamic-import": "error" },
+        plugins: [{
+          name: "pinned-packages",
+          setup(build) {
+            build.onResolve({ filter: /^[^./]/ }, ({ path }) => ({
+              path: external(path),
+              external: true,
+            }));
+          },
+        }],
+      }).catch((error) => {
+        throw describe(stage, error);
+      });
+      const imported = Object.values(result.metafile.outputs).flatMap((output) => output.imports);
+      const versions: Record<string, string> = {};
+      for (const path of imported.map((entry) => entry.path).sort()) {
+        if (/^(npm|jsr):/.test(path)) versions[path] = packages.version(path);
+      }
+      const sources: Record<string, Sha256> = {};
+      for (const path of Object.keys(result.metafile.inputs).sort()) {
+        if (path !== "<stdin>") {
+          sources[path] = hashFile(join(root, path));
+        }
+      }
+      const code = result.outputFiles[0]!.text;
+      bundles.set(stage, { fingerprint: sha256(code), code, packages: versions, sources });
+    }));
+  } finally {
+    await esbuild.stop();
+  }
+  return bundles;
+}
+
+interface BuildMessage {
+  readonly text: string;
+  readonly location: { file: string; line: number; column: number; lineText: string } | null;
+}
+
+function describe(stage: string, error: unknown): Error {
+  const messages = (error as { errors?: readonly BuildMessage[] }).errors;
+  if (!Array.isArray(messages)) return error as Error;
+  const lines = messages.map(({ text, location }: BuildMessage) => {
+    const where = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
+    const excerpt = location ? `\n    ${location.lineText.trim()}` : "";
+    return `${where}${text}${excerpt}`;
+  });
+  return new ConfigError(
+    `Cannot take the fingerprint of stage "${stage}": its code must bundle, imports being literal\n` +
+      lines.join("\n"),
+    { cause: error },
+  );
+}

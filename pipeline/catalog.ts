@@ -1,0 +1,197 @@
+/**
+ * A catalogue of the store, so that a run with nothing to do reads one database instead of every
+ * trace. It holds no truth of its own: each row is used only while the file it describes has the
+ * size and time it was read with, and the whole can be deleted at any time.
+ *
+ * @module
+ */
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+
+/** Size and modification time of a file, enough to notice that it was written to. */
+export interface Stat {
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly mtime: number;
+  readonly inode: number;
+}
+
+/** The stat of a file, or `undefined` if there is none. */
+export function statOf(path: string): Stat | undefined {
+  try {
+    const { size, mtime, ino } = Deno.statSync(path);
+    return { size, mtime: mtime?.getTime() ?? 0, inode: ino ?? 0 };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Whether two stats agree. */
+export function sameStat(a: Stat, b: Stat): boolean {
+  return a.size === b.size && a.mtime === b.mtime && a.inode === b.inode;
+}
+
+/** What the catalogue knows of one trace. */
+export interface TraceRow extends Stat {
+  readonly key: string;
+  readonly instance: string;
+  readonly stage: string;
+  readonly started: string;
+  readonly seconds: number;
+  /** The trace's outputs, as JSON. */
+  readonly outputs: string;
+}
+
+const VERSION = 1;
+const TABLES = `
+  CREATE TABLE trace (
+    key TEXT PRIMARY KEY, instance TEXT NOT NULL, stage TEXT NOT NULL, started TEXT NOT NULL,
+    seconds REAL NOT NULL, outputs TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX trace_instance ON trace (instance, started);
+  CREATE INDEX trace_stage ON trace (stage, started);
+  CREATE TABLE blob (
+    sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE bundle (stage TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+  PRAGMA user_version = ${VERSION};
+`;
+
+/** The open catalogue of a store. */
+export class Catalog {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  /** Whether the catalogue was just made and knows nothing of what the store holds. */
+  readonly isNew: boolean;
+
+  constructor(path: string) {
+    let database: DatabaseSync | undefined;
+    let isNew = false;
+    try {
+      database = new DatabaseSync(path);
+      database.exec(
+        "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
+      );
+      if (version(database) !== VERSION) throw new Error("another version");
+      database.prepare("SELECT count(*) FROM bundle").get();
+    } catch (error) {
+      if (error instanceof Deno.errors.PermissionDenied || isBusy(error)) throw error;
+      database?.close();
+      for (const suffix of ["", "-wal", "-shm"]) removeIfThere(path + suffix);
+      database = new DatabaseSync(path);
+      database.exec(
+        "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
+      );
+      // Two processes may find it missing at once: the second sees the first one's tables.
+      database.exec("BEGIN IMMEDIATE");
+      if (version(database) !== VERSION) {
+        database.exec(TABLES);
+        isNew = true;
+      }
+      database.exec("COMMIT");
+    }
+    this.#database = database;
+    this.isNew = isNew;
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) this.#statements.set(sql, statement = this.#database.prepare(sql));
+    return statement;
+  }
+
+  /** Runs many writes as one. */
+  transaction(work: () => void): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  trace(key: string): TraceRow | undefined {
+    return this.#prepare("SELECT * FROM trace WHERE key = ?").get(key) as TraceRow | undefined;
+  }
+
+  /** The most recent trace of an instance. */
+  latest(instance: string): TraceRow | undefined {
+    return this.#prepare("SELECT * FROM trace WHERE instance = ? ORDER BY started DESC LIMIT 1")
+      .get(instance) as TraceRow | undefined;
+  }
+
+  /** Seconds that recent instances of a stage took, newest first. */
+  recentSeconds(stage: string): number[] {
+    return this.#prepare("SELECT seconds FROM trace WHERE stage = ? ORDER BY started DESC LIMIT 25")
+      .all(stage).map((row) => row["seconds"] as number);
+  }
+
+  putTrace(row: TraceRow): void {
+    this.#prepare("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+      row.key,
+      row.instance,
+      row.stage,
+      row.started,
+      row.seconds,
+      row.outputs,
+      row.size,
+      row.mtime,
+      row.inode,
+    );
+  }
+
+  removeTrace(key: string): void {
+    this.#prepare("DELETE FROM trace WHERE key = ?").run(key);
+  }
+
+  /** The stat a blob had when its content was last known to be right. */
+  blob(sha256: string): Stat | undefined {
+    return this.#prepare("SELECT size, mtime, inode FROM blob WHERE sha256 = ?").get(sha256) as
+      | Stat
+      | undefined;
+  }
+
+  putBlob(sha256: string, stat: Stat): void {
+    this.#prepare("INSERT OR REPLACE INTO blob VALUES (?, ?, ?, ?)")
+      .run(sha256, stat.size, stat.mtime, stat.inode);
+  }
+
+  removeBlob(sha256: string): void {
+    this.#prepare("DELETE FROM blob WHERE sha256 = ?").run(sha256);
+  }
+
+  bundle(stage: string): string | undefined {
+    return this.#prepare("SELECT record FROM bundle WHERE stage = ?").get(stage)?.["record"] as
+      | string
+      | undefined;
+  }
+
+  putBundle(stage: string, record: string): void {
+    this.#prepare("INSERT OR REPLACE INTO bundle VALUES (?, ?)").run(stage, record);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function version(database: DatabaseSync): number {
+  return database.prepare("PRAGMA user_version").get()?.["user_version"] as number;
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && /database is locked|readonly|unable to open/.test(error.message);
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The code of stages, bundled when a source file changed and otherwise as the catalogue knows it.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { type Bundle, bundlerVersion, bundleStages } from "./bundle.ts";
+import { sameStat, type Stat, statOf } from "./catalog.ts";
+import { readPackages } from "./packages.ts";
+import type { Store } from "./store.ts";
+
+/** A bundle with the files it was made from, as they were then. */
+interface Remembered {
+  readonly root: string;
+  readonly files: Readonly<Record<string, Stat>>;
+  readonly bundle: Bundle;
+}
+
+/**
+ * The bundles of the given stages. Each one's code is a blob in the store, under its fingerprint.
+ *
+ * @throws {ConfigError} If a stage can't be bundled.
+ */
+export async function loadBundles(
+  root: string,
+  stages: readonly string[],
+  store: Store,
+): Promise<Map<string, Bundle>> {
+  const bundles = new Map<string, Bundle>();
+  for (const stage of stages) {
+    const record = store.catalog.bundle(stage);
+    const known = record === undefined ? undefined : JSON.parse(record) as Remembered;
+    if (known?.root !== root || !unchanged(root, known)) continue;
+    if (store.verify(known.bundle.fingerprint) === "ok") bundles.set(stage, known.bundle);
+  }
+  const stale = stages.filter((stage) => !bundles.has(stage));
+  if (stale.length === 0) return bundles;
+  const packages = readPackages(root);
+  const bundler = bundlerVersion(packages);
+  for (const [stage, { code, ...bundle }] of await bundleStages(root, stale, packages)) {
+    store.takeText(code);
+    const files: Record<string, Stat> = {};
+    for (const path of [...Object.keys(bundle.sources), ...packages.files]) {
+      const stat = statOf(join(root, path));
+      if (stat) files[path] = stat;
+    }
+    const made = { ...bundle, bundler };
+    store.catalog.putBundle(stage, JSON.stringify({ root, files, bundle: made }));
+    bundles.set(stage, made);
+  }
+  return bundles;
+}
+
+function unchanged(root: string, { files }: Remembered): boolean {
+  return Object.entries(files).every(([path, before]) => {
+    const now = statOf(join(root, path));
+    return now !== undefined && sameStat(now, before);
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * A lock per key, so that two runs on one store share work instead of fighting.
+ *
+ * The kernel's advisory file lock decides: it ends with its process, however that ends, so a dead
+ * owner's lock is free at once. The file's text says who holds it, for people.
+ *
+ * @module
+ */
+import { join } from "node:path";
+
+/** Who holds a lock. */
+export interface Owner {
+  readonly pid: number;
+  /** Changes with every boot: a process id alone does not name a process. */
+  readonly boot: string;
+}
+
+/** A held lock; release it when done. */
+export interface HeldLock {
+  release(): void;
+}
+
+/** This process. */
+export function thisOwner(): Owner {
+  return { pid: Deno.pid, boot: bootId() };
+}
+
+let boot: string | undefined;
+function bootId(): string {
+  try {
+    boot ??= Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
+  } catch {
+    boot = "unknown";
+  }
+  return boot;
+}
+
+/** Takes a lock at once, or returns who holds it. */
+export async function tryLock(folder: string, name: string): Promise<HeldLock | Owner> {
+  const path = join(folder, name);
+  for (;;) {
+    const file = await Deno.open(path, { read: true, write: true, create: true });
+    if (!(await file.tryLock(true))) {
+      file.close();
+      return readOwner(path);
+    }
+    // The last owner removed the file between our opening and locking it: that lock excludes none.
+    const [held, named] = [await file.stat(), await Deno.stat(path).catch(() => undefined)];
+    if (!named || held.ino !== named.ino) {
+      file.close();
+      continue;
+    }
+    await file.truncate();
+    await file.write(new TextEncoder().encode(JSON.stringify(thisOwner())));
+    return {
+      release() {
+        Deno.removeSync(path);
+        file.close();
+      },
+    };
+  }
+}
+
+/** Whether {@linkcode tryLock} got the lock. */
+export function isHeld(lock: HeldLock | Owner): lock is HeldLock {
+  return "release" in lock;
+}
+
+function readOwner(path: string): Owner {
+  try {
+    return JSON.parse(Deno.readTextFileSync(path));
+  } catch {
+    return { pid: 0, boot: "unknown" };
+  }
+}

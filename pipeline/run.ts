@@ -1,0 +1,232 @@
+/**
+ * Carries a plan out: runs what must run, in parallel, and goes on past a failure with everything
+ * that does not depend on it.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import type { Bundle } from "./bundle.ts";
+import { explain } from "./errors.ts";
+import type { Listener } from "./event.ts";
+import { damagedInputs, machine, makeInstance } from "./executor/instance.ts";
+import { type Graph, type Instance, upstream } from "./graph.ts";
+import type { Sha256 } from "./hash.ts";
+import { isHeld, type Owner, tryLock } from "./mutex.ts";
+import { decide, type Decision, type PlanInput } from "./plan.ts";
+import type { Platform } from "./platform.ts";
+import { openScratch, type Scratch } from "./scratch.ts";
+import { Slots } from "./slots.ts";
+import type { Store } from "./store.ts";
+import type { Ingredients, Trace } from "./trace.ts";
+
+/** What a run needs besides its plan. */
+export interface RunOptions {
+  readonly root: string;
+  readonly store: Store;
+  readonly bundles: ReadonlyMap<string, Bundle>;
+  readonly platform: Platform;
+  readonly planInput: PlanInput;
+  readonly jobs: number;
+  readonly mirror: string | undefined;
+  readonly secondsOf: (instance: Instance) => number | undefined;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+/** What a finished instance left. */
+export interface Result {
+  readonly key: Sha256;
+  readonly outputs: Trace["outputs"];
+}
+
+/** How a run ended. */
+export interface RunOutcome {
+  readonly results: ReadonlyMap<Instance, Result>;
+  readonly executed: number;
+  readonly cached: number;
+  readonly failed: number;
+}
+
+type Ending = { readonly result: Result } | { readonly failed: string };
+
+/** Runs all instances of a graph for which the plan does not hold a result already. */
+export async function run(
+  graph: Graph,
+  decisions: ReadonlyMap<Instance, Decision>,
+  options: RunOptions,
+): Promise<RunOutcome> {
+  const { listener } = options;
+  const results = new Map<Instance, Result>();
+  let cached = 0;
+  const pending: Instance[] = [];
+  for (const instance of graph) {
+    const decision = decisions.get(instance);
+    if (decision?.action === "cached") {
+      results.set(instance, decision);
+      cached++;
+      listener({ event: "cached", instance: instance.name, key: decision.key });
+    } else pending.push(instance);
+  }
+  if (pending.length === 0) return { results, executed: 0, cached, failed: 0 };
+  const scratch = await openScratch(options.store);
+  try {
+    const runner = new Runner(results, scratch, options);
+    const endings = await Promise.all(pending.map((instance) => runner.ending(instance)));
+    const failed = endings.filter((ending) => "failed" in ending).length;
+    return {
+      results,
+      executed: runner.made.size,
+      cached: graph.length - runner.made.size - failed,
+      failed,
+    };
+  } finally {
+    scratch.close();
+  }
+}
+
+const LOCK_POLL_MS = 50;
+
+class Runner {
+  readonly #results: Map<Instance, Result>;
+  readonly #endings = new Map<Instance, Promise<Ending>>();
+  readonly #scratch: Scratch;
+  readonly #options: RunOptions;
+  readonly #slots: Slots;
+  /** The instances that ran, some perhaps twice, as when their result was damaged. */
+  readonly made = new Set<Instance>();
+
+  constructor(results: Map<Instance, Result>, scratch: Scratch, options: RunOptions) {
+    this.#results = results;
+    this.#scratch = scratch;
+    this.#options = options;
+    this.#slots = new Slots(options.jobs);
+  }
+
+  /** How an instance ends; starts it, and what it needs, if nobody did. */
+  ending(instance: Instance): Promise<Ending> {
+    const result = this.#results.get(instance);
+    if (result) return Promise.resolve({ result });
+    let ending = this.#endings.get(instance);
+    if (!ending) this.#endings.set(instance, ending = this.#settle(instance));
+    return ending;
+  }
+
+  async #settle(instance: Instance): Promise<Ending> {
+    const { listener, signal } = this.#options;
+    try {
+      for (;;) {
+        const needed = [...upstream(instance)];
+        const endings = await Promise.all(needed.map((from) => this.ending(from)));
+        const lost = endings.findIndex((ending) => "failed" in ending);
+        if (lost >= 0) {
+          const because = needed[lost]!.name;
+          if (!signal.aborted) listener({ event: "skipped", instance: instance.name, because });
+          return { failed: because };
+        }
+        const damaged = await this.#attempt(instance);
+        if (damaged.size === 0) {
+          const result = this.#results.get(instance)!;
+          return { result };
+        }
+        // What an upstream instance made is damaged: it is made again first.
+        for (const from of damaged) {
+          this.#results.delete(from);
+          this.#endings.delete(from);
+        }
+      }
+    } catch (error) {
+      const message = explain(error);
+      if (!signal.aborted) listener({ event: "failed", instance: instance.name, message });
+      return { failed: instance.name };
+    }
+  }
+
+  #outputs = (from: Instance): Trace["outputs"] => this.#results.get(from)!.outputs;
+
+  /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
+  async #attempt(instance: Instance): Promise<Set<Instance>> {
+    const { planInput, listener, signal } = this.#options;
+    signal.throwIfAborted();
+    const decision = decide(instance, this.#outputs, planInput);
+    if (decision.action === "cached") return this.#reuse(instance, decision);
+    const urgency = this.#options.secondsOf(instance) ?? 0;
+    for (let told = false;; told = true) {
+      const ended = await this.#slots.use(urgency, () => this.#underLock(instance, decision));
+      if (ended instanceof Set) return ended;
+      const owner = `process ${ended.pid}`;
+      if (!told) listener({ event: "waiting", instance: instance.name, owner });
+      await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+    }
+  }
+
+  /** Makes an instance if no other process is at it; else returns who is. */
+  async #underLock(
+    instance: Instance,
+    decision: Extract<Decision, { action: "run" }>,
+  ): Promise<Set<Instance> | Owner> {
+    const { planInput, store, signal } = this.#options;
+    signal.throwIfAborted();
+    const lock = await tryLock(join(store.root, "locks"), decision.key);
+    if (!isHeld(lock)) return lock;
+    try {
+      const outputs = planInput.forced(instance) ? undefined : planInput.outputs(decision.key);
+      if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
+      const damaged = damagedInputs(instance, this.#outputs, store);
+      if (damaged.size === 0) await this.#make(instance, decision);
+      return damaged;
+    } finally {
+      lock.release();
+    }
+  }
+
+  #reuse(instance: Instance, result: Result): Set<Instance> {
+    this.#results.set(instance, { key: result.key, outputs: result.outputs });
+    this.#options.listener({ event: "cached", instance: instance.name, key: result.key });
+    return new Set();
+  }
+
+  async #make(
+    instance: Instance,
+    { key, ingredients, reason }: { key: Sha256; ingredients: Ingredients; reason: string },
+  ): Promise<void> {
+    const { listener, store, bundles, platform, mirror, root, signal } = this.#options;
+    const bundle = bundles.get(instance.node.stage.name)!;
+    const scratch = this.#scratch.folder();
+    listener({ event: "started", instance: instance.name, key, reason });
+    const started = new Date();
+    const clock = performance.now();
+    try {
+      const { outputs, metrics } = await makeInstance(
+        { instance, key, bundle, platform, outputs: this.#outputs, scratch, mirror },
+        store,
+        {
+          progress: (progress) =>
+            listener({ event: "progress", instance: instance.name, ...progress }),
+          log: (text) => listener({ event: "log", instance: instance.name, text }),
+        },
+        { root, signal },
+      );
+      const seconds = Math.round(performance.now() - clock) / 1000;
+      store.putTrace({
+        key,
+        instance: instance.name,
+        stage: instance.node.stage.name,
+        ingredients,
+        sources: bundle.sources,
+        outputs,
+        metrics,
+        started: started.toISOString(),
+        seconds,
+        machine: machine(platform),
+      });
+      if (instance.node.stage.checkpoints) {
+        Deno.removeSync(store.checkpointPath(key), { recursive: true });
+      }
+      this.#results.set(instance, { key, outputs });
+      this.made.add(instance);
+      listener({ event: "executed", instance: instance.name, key, seconds, metrics });
+    } finally {
+      this.#scratch.remove(scratch);
+    }
+  }
+}

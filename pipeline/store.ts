@@ -1,0 +1,243 @@
+/**
+ * The store: read-only blobs by SHA-256, and the traces that name them.
+ *
+ * A blob is written in a private scratch folder, synced, and renamed into place; the trace comes
+ * last. So whatever is interrupted leaves either a complete result or none.
+ *
+ * ```text
+ * store/blobs/3f/a1…          content, read-only
+ * store/traces/9c/02….json    what a key produced, sealed
+ * store/scratch/              private folders of running instances
+ * store/checkpoints/KEY/      of interrupted instances
+ * store/locks/KEY             held while a process makes KEY
+ * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/aside/                damaged files, set aside
+ * store/catalog.sqlite        can be deleted at any time
+ * ```
+ *
+ * @module
+ */
+import { basename, dirname, join } from "node:path";
+import { Catalog, sameStat, type Stat, statOf, type TraceRow } from "./catalog.ts";
+import { LockstepError } from "./errors.ts";
+import { hashFile, isSha256, type Sha256, sha256 } from "./hash.ts";
+import { seal, syncFolder, unseal, writeAtomically } from "./sealed.ts";
+import type { Manifest, OutputRecord, Trace } from "./trace.ts";
+
+/** State of a stored blob. */
+export type BlobState = "ok" | "missing" | "damaged";
+
+/** Called for every damaged file that is found and set aside. */
+export type DamageListener = (path: string, message: string) => void;
+
+/** An open store. */
+export class Store {
+  readonly root: string;
+  readonly catalog: Catalog;
+  onDamage: DamageListener = () => {};
+
+  /**
+   * Opens the store below a folder, making it if needed.
+   *
+   * @throws {LockstepError} If the folder can't be written to.
+   */
+  constructor(root: string) {
+    this.root = root;
+    try {
+      for (
+        const folder of ["blobs", "traces", "scratch", "checkpoints", "locks", "runs", "aside"]
+      ) {
+        Deno.mkdirSync(join(root, folder), { recursive: true });
+      }
+      this.catalog = new Catalog(join(root, "catalog.sqlite"));
+      if (this.catalog.isNew) this.#rebuildCatalog();
+    } catch (cause) {
+      throw new LockstepError(
+        `Cannot open the store at ${root}: it must be a folder this user can write to, found ` +
+          `"${cause instanceof Error ? cause.message : cause}"; make it writable or give another ` +
+          `place with --outputs`,
+        { cause },
+      );
+    }
+  }
+
+  blobPath(digest: string): string {
+    return join(this.root, "blobs", digest.slice(0, 2), digest.slice(2));
+  }
+
+  tracePath(key: string): string {
+    return join(this.root, "traces", key.slice(0, 2), `${key.slice(2)}.json`);
+  }
+
+  runPath(name: string): string {
+    return join(this.root, "runs", `${name}.json`);
+  }
+
+  checkpointPath(key: string): string {
+    return join(this.root, "checkpoints", key);
+  }
+
+  /**
+   * Moves a finished file into the store and returns its digest. A blob that is already there is
+   * replaced, which also mends one that was damaged.
+   */
+  takeFile(path: string): { sha256: Sha256; bytes: number } {
+    using file = Deno.openSync(path, { read: true, write: true });
+    file.syncSync();
+    const digest = hashFile(path);
+    Deno.chmodSync(path, 0o444);
+    const target = this.blobPath(digest);
+    Deno.mkdirSync(dirname(target), { recursive: true });
+    Deno.renameSync(path, target);
+    syncFolder(dirname(target));
+    const stat = statOf(target)!;
+    this.catalog.putBlob(digest, stat);
+    return { sha256: digest, bytes: stat.size };
+  }
+
+  /** Stores a text and returns its digest. */
+  takeText(text: string): Sha256 {
+    const digest = sha256(text);
+    const path = this.blobPath(digest);
+    if (this.check(digest) !== "ok") {
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      writeAtomically(path, text, 0o444);
+      this.catalog.putBlob(digest, statOf(path)!);
+    }
+    return digest;
+  }
+
+  /**
+   * The state of a blob, without reading it where its size and time are those it had when it was
+   * last hashed. A damaged one is set aside.
+   */
+  check(digest: Sha256): BlobState {
+    const stat = statOf(this.blobPath(digest));
+    if (!stat) return "missing";
+    const known = this.catalog.blob(digest);
+    if (known && sameStat(known, stat)) return "ok";
+    return this.verify(digest);
+  }
+
+  /** The state of a blob by reading it whole. A damaged one is set aside. */
+  verify(digest: Sha256): BlobState {
+    const path = this.blobPath(digest);
+    const stat = statOf(path);
+    if (!stat) return "missing";
+    const found = hashFile(path);
+    if (found === digest) {
+      this.catalog.putBlob(digest, stat);
+      return "ok";
+    }
+    this.setAside(path, `blob ${digest} has content ${found}`);
+    this.catalog.removeBlob(digest);
+    return "damaged";
+  }
+
+  /** The digests behind an output: the file's, or the manifest's and each file's. */
+  digestsOf(output: OutputRecord): Sha256[] {
+    if (output.kind === "file") return [output.sha256];
+    if (this.check(output.sha256) !== "ok") return [output.sha256];
+    const files = Object.values(this.manifest(output.sha256)).map((entry) => entry.sha256);
+    return [output.sha256, ...files];
+  }
+
+  /** The state of a whole output. */
+  checkOutput(output: OutputRecord): BlobState {
+    for (const digest of this.digestsOf(output)) {
+      const state = this.check(digest);
+      if (state !== "ok") return state;
+    }
+    return "ok";
+  }
+
+  manifest(digest: Sha256): Manifest {
+    return JSON.parse(Deno.readTextFileSync(this.blobPath(digest)));
+  }
+
+  /** A key's outputs, if it has a trace: from the catalogue where that is up to date. */
+  outputs(key: Sha256): Trace["outputs"] | undefined {
+    const stat = statOf(this.tracePath(key));
+    if (!stat) return undefined;
+    const row = this.catalog.trace(key);
+    if (row && sameStat(row, stat)) return JSON.parse(row.outputs);
+    return this.trace(key)?.outputs;
+  }
+
+  /** A key's trace; `undefined` if there is none, or it is damaged, which sets it aside. */
+  trace(key: Sha256): Trace | undefined {
+    const path = this.tracePath(key);
+    let trace: Trace;
+    const stat = statOf(path);
+    if (!stat) return undefined;
+    try {
+      trace = unseal(Deno.readTextFileSync(path), path) as Trace;
+      if (trace.key !== key) throw new LockstepError(`trace of ${trace.key} under the name ${key}`);
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      this.setAside(path, error.message);
+      this.catalog.removeTrace(key);
+      return undefined;
+    }
+    const row = this.catalog.trace(key);
+    if (!row || !sameStat(row, stat)) this.catalog.putTrace(toRow(trace, stat));
+    return trace;
+  }
+
+  /** Writes a trace: the moment from which its key counts as done. */
+  putTrace(trace: Trace): void {
+    const path = this.tracePath(trace.key);
+    Deno.mkdirSync(dirname(path), { recursive: true });
+    writeAtomically(path, seal(trace));
+    this.catalog.putTrace(toRow(trace, statOf(path)!));
+  }
+
+  /** The keys of all traces, sorted. */
+  *traceKeys(): Generator<Sha256> {
+    for (const [first, name] of filesBelow(join(this.root, "traces"))) {
+      const key = first + name.replace(/\.json$/, "");
+      if (isSha256(key)) yield key;
+    }
+  }
+
+  /** Moves a damaged file out of the way, keeping it for a look. */
+  setAside(path: string, message: string): void {
+    const folder = join(this.root, "aside");
+    Deno.mkdirSync(folder, { recursive: true });
+    let target = join(folder, basename(path));
+    for (let n = 2; statOf(target); n++) target = join(folder, `${basename(path)}.${n}`);
+    Deno.renameSync(path, target);
+    this.onDamage(path, `${message}; set aside as ${target}`);
+  }
+
+  close(): void {
+    this.catalog.close();
+  }
+
+  #rebuildCatalog(): void {
+    this.catalog.transaction(() => {
+      for (const key of this.traceKeys()) this.trace(key);
+    });
+  }
+}
+
+/** Entries of a folder's subfolders, sorted, as `[subfolder, name]`. */
+export function* filesBelow(folder: string): Generator<[string, string]> {
+  const names = (path: string) => [...Deno.readDirSync(path)].map((entry) => entry.name).sort();
+  for (const first of names(folder)) {
+    if (!Deno.statSync(join(folder, first)).isDirectory) yield ["", first];
+    else for (const name of names(join(folder, first))) yield [first, name];
+  }
+}
+
+function toRow(trace: Trace, stat: Stat): TraceRow {
+  return {
+    key: trace.key,
+    instance: trace.instance,
+    stage: trace.stage,
+    started: trace.started,
+    seconds: trace.seconds,
+    outputs: JSON.stringify(trace.outputs),
+    ...stat,
+  };
+}
