@@ -1,0 +1,56 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { type CsvRecord, csvRecords } from "../../data/csv.ts";
+import { DataError, decodeText, textLines } from "../../data/lines.ts";
+
+async function* bytesOf(text: string, size = 3): AsyncGenerator<Uint8Array, void, undefined> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += size) {
+    yield await Promise.resolve(bytes.slice(at, at + size));
+  }
+}
+
+function records(text: string, separator?: string): Promise<CsvRecord[]> {
+  const lines = textLines(decodeText(bytesOf(text), "a.csv"), "a.csv");
+  return Array.fromAsync(csvRecords(lines, { name: "a.csv", separator }));
+}
+
+Deno.test("CSV records keep quoted separators, doubled quotes and newlines, and know their lines", async () => {
+  const text = '\ufeff"1","a, ""b""","two\nlines"\r\n\r\n2,plain,\n"3","ö €",""';
+  assertEquals(await records(text), [
+    { line: 1, fields: ["1", 'a, "b"', "two\nlines"] },
+    { line: 4, fields: ["2", "plain", ""] },
+    { line: 5, fields: ["3", "ö €", ""] },
+  ]);
+});
+
+Deno.test("CSV with another separator is split there", async () => {
+  assertEquals(await records("a\tb,c\n", "\t"), [{ line: 1, fields: ["a", "b,c"] }]);
+});
+
+Deno.test("malformed CSV is refused with the line it starts on", async () => {
+  const cases: [text: string, message: string][] = [
+    ['1,a\n\n2,"x" y\n', "line 3 is not CSV"],
+    ['1,a\n2,b"c"\n', "line 2 is not CSV"],
+    ['1,"a\nb\n2,c\n', "the quote opened on line 1 is never closed"],
+  ];
+  for (const [text, message] of cases) await assertRejects(() => records(text), DataError, message);
+});
+
+Deno.test("text that is not UTF-8 is refused with the bytes it must be among", async () => {
+  const chunks = [Uint8Array.of(0x61, 0x62), Uint8Array.of(0xff, 0x63)];
+  await assertRejects(
+    () => Array.fromAsync(decodeText(ReadableStream.from(chunks), "a.txt")),
+    DataError,
+    '"a.txt": not UTF-8 somewhere from byte 0 to 4',
+  );
+});
+
+Deno.test("a character cut by a chunk's end is decoded whole, one cut by the file's end refused", async () => {
+  const text = await Array.fromAsync(decodeText(bytesOf("ß€😀", 1), "a.txt"));
+  assertEquals(text.join(""), "ß€😀");
+  const cut = [Uint8Array.of(0xe2, 0x82)];
+  await assertRejects(
+    () => Array.fromAsync(decodeText(ReadableStream.from(cut), "a.txt")),
+    DataError,
+  );
+});

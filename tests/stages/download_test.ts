@@ -1,0 +1,188 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { parse } from "@std/yaml";
+import { sourceSchema } from "../../data/source.ts";
+import { download } from "../../stages/download.ts";
+import { StageError } from "../../pipeline/errors.ts";
+import { samplesFolder } from "../data/samples.ts";
+import { runStage } from "../rig/run_stage.ts";
+
+const sources = parse(
+  Deno.readTextFileSync(new URL("../../data/sources.yaml", import.meta.url)),
+) as Record<string, unknown>;
+const samples = samplesFolder();
+
+async function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
+  const directory = Deno.makeTempDirSync();
+  try {
+    return await body(directory);
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+}
+
+function sha256(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function mirrored(text: string, changed: Record<string, unknown> = {}) {
+  return {
+    name: "mine",
+    title: "Mine",
+    kind: "sample",
+    format: "csv",
+    files: [{
+      name: "sub/a.csv",
+      mirror: "mine/a.csv",
+      bytes: text.length,
+      sha256: sha256(text),
+      ...changed,
+    }],
+  };
+}
+
+function mirror(directory: string, text: string): string {
+  const folder = join(directory, "mirror");
+  Deno.mkdirSync(join(folder, "mine"), { recursive: true });
+  Deno.writeTextFileSync(join(folder, "mine/a.csv"), text);
+  return folder;
+}
+
+Deno.test("every record of sources.yaml is valid and bears its own name", () => {
+  for (const [name, record] of Object.entries(sources)) {
+    const source = sourceSchema.parse(record);
+    assertEquals(source.name, name);
+    // Only the official files may be called so, and samples are never fetched.
+    if (source.format !== "generated" && source.kind === "sample") {
+      assertEquals(source.files.flatMap(({ urls }) => urls), []);
+      for (const file of source.files) assertEquals(typeof file.sha256, "string");
+    }
+  }
+});
+
+Deno.test("a mirrored file is copied, verified and described without its URLs", async () => {
+  await fresh(async (directory) => {
+    const source = mirrored("1,a\n", { urls: ["https://example.org/a.csv"] });
+    const { outputs } = await runStage(download, { source }, {
+      directory,
+      mirror: mirror(directory, "1,a\n"),
+    });
+    assertEquals(Deno.readTextFileSync(join(outputs.raw!, "sub/a.csv")), "1,a\n");
+    const text = Deno.readTextFileSync(join(outputs.raw!, "source.json"));
+    assertEquals(JSON.parse(text), {
+      source: { name: "mine", title: "Mine", kind: "sample", note: "" },
+      format: "csv",
+      layout: {},
+      files: [{ name: "sub/a.csv", split: "all" }],
+    });
+    assertEquals([...Deno.readDirSync(join(outputs.raw!, "sub"))].map(({ name }) => name), [
+      "a.csv",
+    ]);
+  });
+});
+
+Deno.test("a mirrored file of the wrong content or size is refused and not kept", async () => {
+  const right = "1,a\n";
+  const cases: [text: string, message: string][] = [
+    ["1,b\n", `must have sha256 ${sha256(right)}, found ${sha256("1,b\n")}`],
+    ["1,a", "must have 4 bytes, found 3"],
+    ["1,a\n\n", "must have 4 bytes, found more"],
+  ];
+  for (const [text, message] of cases) {
+    await fresh(async (directory) => {
+      const error = await assertRejects(
+        () =>
+          runStage(download, { source: mirrored(right) }, {
+            directory,
+            mirror: mirror(directory, text),
+          }),
+        StageError,
+      );
+      assertStringIncludes(error.message, `Cannot use "mine/a.csv" of the mirror as "sub/a.csv"`);
+      assertStringIncludes(error.message, message);
+      assertEquals([...Deno.readDirSync(join(directory, "raw/sub"))], []);
+    });
+  }
+});
+
+Deno.test("a file that is nowhere is named with the mirror path looked for", async () => {
+  await fresh(async (directory) => {
+    const source = mirrored("1,a\n");
+    const without = await assertRejects(
+      () => runStage(download, { source }, { directory }),
+      StageError,
+    );
+    assertStringIncludes(
+      without.message,
+      'no mirror folder is given, where it would be "mine/a.csv"',
+    );
+    const empty = await assertRejects(
+      () => runStage(download, { source }, { directory, mirror: directory }),
+      StageError,
+    );
+    assertStringIncludes(empty.message, 'Cannot get "sub/a.csv": the mirror has no "mine/a.csv"');
+  });
+});
+
+Deno.test("a record whose path leads out of the folder, or with a file from nowhere, is refused", () => {
+  for (
+    const changed of [
+      { name: "../a.csv" },
+      { name: "/a.csv" },
+      { name: "a//b" },
+      { name: "source.json" },
+      { mirror: "../secret" },
+      { mirror: undefined },
+      { sha256: "abc" },
+      { urls: ["file:///etc/passwd"] },
+    ]
+  ) {
+    assertEquals(
+      sourceSchema.safeParse(mirrored("x", changed)).success,
+      false,
+      JSON.stringify(changed),
+    );
+  }
+});
+
+Deno.test("the stage may reach the hosts of its source and no others", () => {
+  const access = (name: string) => download.access?.({ source: sourceSchema.parse(sources[name]) });
+  assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], mirror: true });
+  assertEquals(access("imdb_labelled"), { hosts: [], mirror: true });
+  assertEquals(access("synthetic_short"), {});
+});
+
+Deno.test("a synthetic source is generated as quoted CSV with its classes", async () => {
+  await fresh(async (directory) => {
+    const { outputs } = await runStage(download, { source: sources.synthetic_short }, {
+      directory,
+    });
+    const lines = Deno.readTextFileSync(join(outputs.raw!, "train.csv")).trimEnd().split("\n");
+    assertEquals(lines.length, 2000);
+    for (const line of lines) assertEquals(/^"[1-4]","[^"]+","[^"]+"$/.test(line), true, line);
+    const description = JSON.parse(Deno.readTextFileSync(join(outputs.raw!, "source.json")));
+    assertEquals(description.source.kind, "synthetic");
+    assertEquals(description.classes.length, 4);
+  });
+});
+
+Deno.test({
+  name: "the real samples are what sources.yaml says they are",
+  ignore: samples === undefined,
+  async fn() {
+    for (const name of ["ag_news_sample", "imdb_labelled", "arxiv_sample"]) {
+      await fresh(async (directory) => {
+        const { outputs } = await runStage(download, { source: sources[name] }, {
+          directory,
+          mirror: samples!,
+        });
+        const source = sourceSchema.parse(sources[name]);
+        if (source.format === "generated") throw new TypeError(name);
+        for (const file of source.files) {
+          assertEquals(sha256(Deno.readFileSync(join(outputs.raw!, file.name))), file.sha256!);
+        }
+      });
+    }
+  },
+});

@@ -1,0 +1,353 @@
+import { assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { parse } from "@std/yaml";
+import { openCorpus } from "../../data/corpus.ts";
+import { readTokenFile, type TokenSplit } from "../../data/token_file.ts";
+import { tokenizeCorpus } from "../../data/tokenize.ts";
+import { download } from "../../stages/download.ts";
+import { tokenize } from "../../stages/tokenize.ts";
+import { StageError } from "../../pipeline/errors.ts";
+import { samplesFolder } from "../data/samples.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+
+const sources = parse(
+  Deno.readTextFileSync(new URL("../../data/sources.yaml", import.meta.url)),
+) as Record<string, unknown>;
+const samples = samplesFolder();
+
+interface ReferenceSplit {
+  documents: number;
+  tokens: number;
+  percentiles: number[];
+  clipped: number;
+  ids: string;
+  labels: string;
+  first: string;
+}
+interface Reference {
+  vocabularySize: number;
+  vocabulary: string;
+  head: string[];
+  tail: string[];
+  splits: Record<string, ReferenceSplit>;
+}
+const reference = JSON.parse(
+  Deno.readTextFileSync(
+    new URL("../reference/tokenizer/tokenize_reference.json", import.meta.url),
+  ),
+) as Record<"ag_news" | "imdb" | "arxiv", Reference>;
+
+async function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
+  const directory = Deno.makeTempDirSync();
+  try {
+    return await body(directory);
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+}
+
+/** Downloads a source into `directory`. */
+async function raw(name: string, directory: string) {
+  const run = await runStage(download, { source: sources[name] }, {
+    directory,
+    ...(samples === undefined ? {} : { mirror: samples }),
+  });
+  return artifact(run.outputs.raw!);
+}
+
+/** Lays a small raw folder out by hand. */
+function handmade(directory: string, files: Record<string, string>, description: object) {
+  const folder = join(directory, "raw");
+  Deno.mkdirSync(folder, { recursive: true });
+  const source = { name: "mine", title: "Mine", kind: "sample", note: "" };
+  const all = { ...files, "source.json": JSON.stringify({ source, layout: {}, ...description }) };
+  for (const [name, text] of Object.entries(all)) Deno.writeTextFileSync(join(folder, name), text);
+  return artifact(folder);
+}
+
+const twoFiles = {
+  format: "csv",
+  classes: ["no", "yes"],
+  layout: { label: 0, text: [1, 2], first_label: 1 },
+  files: [{ name: "train.csv", split: "train" }, { name: "test.csv", split: "test" }],
+};
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The digest the Python script takes of ids. */
+function idsDigest({ offsets, ids }: TokenSplit): string {
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < offsets.length; i++) {
+    lines.push(ids.subarray(offsets[i]!, offsets[i + 1]!).join(" "));
+  }
+  return sha256(lines.join("\n"));
+}
+
+function compareSplit(split: TokenSplit, expected: ReferenceSplit) {
+  assertEquals(split.ids.subarray(0, split.offsets[1]!).join(" ").slice(0, 60), expected.first);
+  assertEquals(split.labels.length, expected.documents);
+  assertEquals(split.clipped, expected.clipped);
+  assertEquals(sha256(split.labels.join(" ")), expected.labels);
+  assertEquals(idsDigest(split), expected.ids);
+}
+
+Deno.test("a small corpus gets the ids, vocabulary and statistics worked out by hand", async () => {
+  await fresh(async (directory) => {
+    const input = handmade(directory, {
+      "train.csv": '"1","The cat","the CAT sat"\n"2","A dog","a dog the end"\n"2","",""\n',
+      "test.csv": '"2","the","unseen dog"\n"1","The cat","the CAT sat"\n',
+    }, twoFiles);
+    const { outputs } = await runStage(tokenize, { max_length: 5 }, {
+      directory,
+      inputs: { raw: input },
+    });
+    // the 3, cat 2, a 2, dog 2: ties by first appearance.
+    assertEquals(JSON.parse(Deno.readTextFileSync(outputs.vocabulary!)), {
+      padding: 0,
+      unknown: 1,
+      firstWord: 2,
+      words: ["the", "cat", "a", "dog"],
+    });
+    const file = readTokenFile(outputs.tokens!);
+    assertEquals([...file.splits.train!.ids], [2, 3, 2, 3, 1, 4, 5, 4, 5, 2, 1]);
+    assertEquals([...file.splits.train!.offsets], [0, 5, 10, 11]);
+    assertEquals([...file.splits.train!.labels], [0, 1, 1]);
+    assertEquals([...file.splits.test!.ids], [2, 1, 5, 2, 3, 2, 3, 1]);
+    assertEquals(file.splits.train!.clipped, 1);
+    assertEquals([file.vocabularySize, file.maxLength], [6, 5]);
+    const statistics = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
+    assertEquals(statistics.duplicatesAcrossSplits, { "train/test": 1 });
+    assertEquals(statistics.splits.train, {
+      documents: 3,
+      tokens: 11,
+      perClass: [{ class: "no", documents: 1 }, { class: "yes", documents: 2 }],
+      lengths: {
+        mean: 11 / 3,
+        median: 5,
+        p90: 5.8,
+        p95: 5.9,
+        p99: 5.98,
+        max: 6,
+        clippedShare: 1 / 3,
+      },
+    });
+  });
+});
+
+Deno.test("params that change no token leave every output byte for byte the same", async () => {
+  await fresh(async (directory) => {
+    const input = await raw("synthetic_short", directory);
+    const digests = async (params: unknown) => {
+      const { outputs } = await runStage(tokenize, params, { directory, inputs: { raw: input } });
+      return ["tokens", "vocabulary", "statistics"].map((name) =>
+        createHash("sha256").update(Deno.readFileSync(outputs[name]!)).digest("hex")
+      );
+    };
+    const plain = await digests({});
+    for (
+      const params of [
+        { max_length: 20 },
+        { max_vocabulary: 60_000 },
+        { lowercase: false },
+        { subset: { train: 99_999, seed: 3 } },
+        { shares: { train: 0.5, test: 0.5, seed: 9 } },
+      ]
+    ) assertEquals(await digests(params), plain, JSON.stringify(params));
+    const shorter = await digests({ max_length: 19 });
+    assertEquals(shorter.map((digest, i) => digest === plain[i]), [false, true, false]);
+    const rarer = await digests({ min_frequency: 3 });
+    assertEquals(rarer.map((digest, i) => digest === plain[i]), [false, false, false]);
+  });
+});
+
+Deno.test("a subset is stratified, keeps the documents' order and makes its own vocabulary", async () => {
+  await fresh(async (directory) => {
+    const input = await raw("synthetic_short", directory);
+    const run = async (params: unknown) => {
+      const { outputs } = await runStage(tokenize, params, { directory, inputs: { raw: input } });
+      return readTokenFile(outputs.tokens!).splits;
+    };
+    const whole = await run({});
+    const part = await run({ subset: { train: 200, test: 40, seed: 1 } });
+    assertEquals([part.train!.labels.length, part.test!.labels.length], [200, 40]);
+    const lengths = ({ offsets }: TokenSplit) =>
+      [...offsets.subarray(1)].map((end, i) => end - offsets[i]!);
+    // The kept documents' (label, length) pairs must occur in the whole in the same order.
+    let at = 0;
+    const wholeLengths = lengths(whole.train!);
+    for (const [i, length] of lengths(part.train!).entries()) {
+      while (
+        at < wholeLengths.length &&
+        (wholeLengths[at] !== length || whole.train!.labels[at] !== part.train!.labels[i])
+      ) at++;
+      assertEquals(at < wholeLengths.length, true, `document ${i} is out of order`);
+      at++;
+    }
+  });
+});
+
+Deno.test("a vocabulary over all splits counts test words, one over train does not", async () => {
+  await fresh(async (directory) => {
+    const input = handmade(directory, {
+      "train.csv": '"1","a a b","b"\n',
+      "test.csv": '"2","leak leak leak","a"\n',
+    }, twoFiles);
+    const words = async (vocabulary_over: string) => {
+      const { outputs } = await runStage(tokenize, { vocabulary_over }, {
+        directory,
+        inputs: { raw: input },
+      });
+      return JSON.parse(Deno.readTextFileSync(outputs.vocabulary!)).words;
+    };
+    assertEquals(await words("train"), ["a", "b"]);
+    assertEquals(await words("all"), ["a", "leak", "b"]);
+  });
+});
+
+Deno.test("malformed corpora are refused with the file and the line", async () => {
+  const good = '"1","a","b"\n';
+  const cases: [train: string, test: string, message: string][] = [
+    [
+      `${good}"5","a","b"\n`,
+      good,
+      '"train.csv": line 2: the label must be 1 to 2 or one of no, yes, found "5"',
+    ],
+    [`${good}"1","a"\n`, good, '"train.csv": line 2 must have 3 fields like the first, found 2'],
+    [good, `${good}\n"1,"a","b"\n`, '"test.csv": the quote opened on line 3 is never closed'],
+    [good, "", 'no documents for the split "test"'],
+    ["1,a\n", good, "no column 2 in line 1"],
+  ];
+  for (const [train, test, message] of cases) {
+    await fresh(async (directory) => {
+      const input = handmade(directory, { "train.csv": train, "test.csv": test }, twoFiles);
+      const error = await assertRejects(
+        () => runStage(tokenize, {}, { directory, inputs: { raw: input } }),
+        StageError,
+      );
+      assertStringIncludes(error.message, message);
+    });
+  }
+});
+
+Deno.test("documents without a split are dealt out, each class in proportion", async () => {
+  await fresh(async (directory) => {
+    const lines = Array.from(
+      { length: 100 },
+      (_, i) => JSON.stringify({ text: `w${i}`, label: i % 2 ? "b" : "a" }),
+    );
+    const input = handmade(directory, { "all.jsonl": `${lines.join("\n")}\n` }, {
+      format: "jsonl",
+      files: [{ name: "all.jsonl", split: "all" }],
+    });
+    const { outputs } = await runStage(tokenize, { min_frequency: 1 }, {
+      directory,
+      inputs: { raw: input },
+    });
+    const { splits, classes } = readTokenFile(outputs.tokens!);
+    assertEquals(classes, ["a", "b"]);
+    for (const [name, size] of [["train", 80], ["validation", 10], ["test", 10]] as const) {
+      assertEquals(splits[name]!.labels.length, size);
+      assertEquals(splits[name]!.labels.filter((label) => label === 0).length, size / 2);
+    }
+  });
+});
+
+Deno.test({
+  name: "AG News gets the ids, vocabulary and lengths that the Python script gives it",
+  ignore: samples === undefined,
+  async fn() {
+    await fresh(async (directory) => {
+      const input = await raw("ag_news_sample", directory);
+      const { outputs } = await runStage(tokenize, {}, { directory, inputs: { raw: input } });
+      const { words } = JSON.parse(Deno.readTextFileSync(outputs.vocabulary!));
+      assertEquals(words.slice(0, 5), reference.ag_news.head);
+      assertEquals(words.slice(-5), reference.ag_news.tail);
+      assertEquals(sha256(words.join("\n")), reference.ag_news.vocabulary);
+      const file = readTokenFile(outputs.tokens!);
+      assertEquals(file.vocabularySize, reference.ag_news.vocabularySize);
+      const statistics = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
+      for (const [name, expected] of Object.entries(reference.ag_news.splits)) {
+        compareSplit(file.splits[name]!, expected);
+        const { tokens, lengths } = statistics.splits[name];
+        assertEquals(tokens, expected.tokens);
+        for (const [i, key] of ["median", "p90", "p95", "p99"].entries()) {
+          assertAlmostEquals(lengths[key], expected.percentiles[i]!, 1e-9);
+        }
+      }
+      const perClass = statistics.splits.test.perClass;
+      assertEquals(
+        perClass.map(({ documents }: { documents: number }) => documents),
+        [1900, 1900, 1900, 1900],
+      );
+    });
+  },
+});
+
+const python = {
+  maxLength: 512,
+  minFrequency: 2,
+  maxVocabulary: 50_000,
+  vocabularyOver: "train",
+  lowercase: true,
+  shares: { train: 1, validation: 0, test: 0, seed: 0 },
+} as const;
+
+Deno.test({
+  name: "IMDB holds 12,500 reviews per class and split, and 1,000 get the Python script's ids",
+  ignore: samples === undefined,
+  async fn() {
+    await fresh(async (directory) => {
+      const input = await raw("imdb_labelled", directory);
+      const description = JSON.parse(Deno.readTextFileSync(input.files.get("source.json")!));
+      const corpus = await openCorpus(description, input.files);
+      const seen = new Map<string, number>();
+      const tokenized = await tokenizeCorpus({
+        ...corpus,
+        async *documents() {
+          for await (const document of corpus.documents()) {
+            const key = `${document.split} ${document.label}`;
+            const count = seen.get(key) ?? 0;
+            seen.set(key, count + 1);
+            if (count < 250) yield document;
+          }
+        },
+      }, python);
+      assertEquals(Object.fromEntries(seen), {
+        "train 0": 12500,
+        "train 1": 12500,
+        "test 0": 12500,
+        "test 1": 12500,
+      });
+      assertEquals(sha256(tokenized.words.join("\n")), reference.imdb.vocabulary);
+      for (const name of ["train", "test"]) {
+        compareSplit(tokenized.tokens.splits[name]!, reference.imdb.splits[name]!);
+      }
+    });
+  },
+});
+
+Deno.test({
+  name: "605 arXiv papers get the Python script's vocabulary and ids",
+  ignore: samples === undefined,
+  async fn() {
+    await fresh(async (directory) => {
+      const input = await raw("arxiv_sample", directory);
+      const description = JSON.parse(Deno.readTextFileSync(input.files.get("source.json")!));
+      const corpus = await openCorpus(description, input.files);
+      const tokenized = await tokenizeCorpus({
+        ...corpus,
+        drawsSplits: false,
+        async *documents() {
+          for await (const document of corpus.documents()) yield { ...document, split: "train" };
+          // A split "test" there must be; its words are not counted.
+          yield { split: "test", label: 0, text: "x" };
+        },
+      }, python);
+      assertEquals(sha256(tokenized.words.join("\n")), reference.arxiv.vocabulary);
+      compareSplit(tokenized.tokens.splits.train!, reference.arxiv.splits.all!);
+    });
+  },
+});
