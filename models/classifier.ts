@@ -1,0 +1,140 @@
+/**
+ * The classifier of "Fusion Matters": token embeddings fused with positional encodings, a post-norm
+ * Transformer encoder, the mean over tokens, a linear layer.
+ *
+ * Hallam & Tseng 2026, section 3; encoder blocks as in PyTorch's `TransformerEncoderLayer`. Shapes:
+ * B documents of N tokens in all, C features, F hidden features, K classes.
+ *
+ * @module
+ */
+import * as tf from "@tensorflow/tfjs";
+import type { Batch } from "./batch.ts";
+import { fuse, type Fusion, fusionSpecs } from "./fusion.ts";
+import { activate, type Activation } from "./operations/activation.ts";
+import { attention } from "./operations/attention.ts";
+import { drop, type Dropout } from "./operations/dropout.ts";
+import { embedding } from "./operations/embedding.ts";
+import { layerNorm } from "./operations/layer_norm.ts";
+import { linear } from "./operations/linear.ts";
+import { meanPool } from "./operations/pooling.ts";
+import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
+import { type Encoding, positionSpecs, positionTable } from "./positions.ts";
+
+/** What fixes a classifier but for its weights. */
+export interface ClassifierShape {
+  readonly fusion: Fusion;
+  readonly encoding: Encoding;
+  readonly vocabulary: number;
+  readonly maxLength: number;
+  readonly classes: number;
+  /** C. */
+  readonly d: number;
+  readonly heads: number;
+  readonly layers: number;
+  /** F. */
+  readonly dFf: number;
+  readonly activation: Activation;
+}
+
+/** The id of padding: its embedding is 0 and takes no gradient. */
+const PADDING = 0;
+
+/** The classifier's parameters, with PyTorch's default initialisations. */
+export function classifierSpecs(s: ClassifierShape): ParameterSpec[] {
+  const norm = (name: string): ParameterSpec[] => [
+    { name: `${name}.gain`, shape: [s.d], initial: { kind: "constant", value: 1 } },
+    { name: `${name}.bias`, shape: [s.d], initial: { kind: "constant", value: 0 } },
+  ];
+  const zeros = (name: string, n: number): ParameterSpec => (
+    { name, shape: [n], initial: { kind: "constant", value: 0 } }
+  );
+  const blocks = Array.from({ length: s.layers }, (_, i) => `encoder.${i}`).flatMap((block) => [
+    // Glorot's bound for a [C, 3C] matrix.
+    {
+      name: `${block}.attention.in.weight`,
+      shape: [s.d, 3 * s.d],
+      initial: { kind: "uniform", bound: Math.sqrt(6 / (4 * s.d)) } as const,
+    },
+    zeros(`${block}.attention.in.bias`, 3 * s.d),
+    linearSpecs(`${block}.attention.out`, s.d, s.d)[0]!,
+    zeros(`${block}.attention.out.bias`, s.d),
+    ...norm(`${block}.norm1`),
+    ...linearSpecs(`${block}.ff1`, s.d, s.dFf),
+    ...linearSpecs(`${block}.ff2`, s.dFf, s.d),
+    ...norm(`${block}.norm2`),
+  ]);
+  return [
+    {
+      name: "embedding",
+      shape: [s.vocabulary, s.d],
+      initial: { kind: "normal", deviation: 1, zeroRow: PADDING },
+    },
+    ...positionSpecs(s.encoding, { length: s.maxLength, d: s.d }),
+    ...fusionSpecs(s.fusion, s.d),
+    ...blocks,
+    ...linearSpecs("classifier", s.d, s.classes),
+  ];
+}
+
+/** A classifier's outputs for a batch. */
+export interface Classified {
+  /** float32 [B, K]. */
+  readonly logits: tf.Tensor2D;
+  /** A gate's values before the sigmoid, [N, 1] or [N, C]. */
+  readonly gate?: tf.Tensor;
+}
+
+/**
+ * Classifies a batch.
+ *
+ * @param dropout Dropout for a step of training; none in evaluation.
+ */
+export function classify(
+  s: ClassifierShape,
+  parameters: Parameters,
+  options: { batch: Batch; dropout?: Dropout },
+): Classified {
+  const { batch, dropout } = options;
+  const e = embedding(parameter(parameters, "embedding"), batch.ids, {
+    scale: Math.sqrt(s.d),
+    padding: PADDING,
+  }); // [N, C]
+  const p = positionTable(s.encoding, parameters, { positions: batch.positions, d: s.d }); // [N, C]
+  const fused = fuse(s.fusion, { e, p }, parameters);
+  let x = fused.h;
+  for (let i = 0; i < s.layers; i++) {
+    x = encoderBlock(x, parameters, { shape: s, block: `encoder.${i}`, ...options });
+  }
+  const pooled = drop(meanPool(x, batch.offsets), dropout, "classifier"); // [B, C]
+  const logits = linear(
+    pooled,
+    parameter(parameters, "classifier.weight"),
+    parameter(parameters, "classifier.bias"),
+  );
+  return { logits, ...(fused.gate === undefined ? {} : { gate: fused.gate }) };
+}
+
+/** One post-norm block: x ← norm₁(x + attention(x)); x ← norm₂(x + W₂ activation(W₁ x)). */
+function encoderBlock(
+  x: tf.Tensor,
+  parameters: Parameters,
+  options: { shape: ClassifierShape; block: string; batch: Batch; dropout?: Dropout },
+): tf.Tensor {
+  const { shape, block, batch, dropout } = options;
+  const w = (name: string) => parameter(parameters, `${block}.${name}`);
+  const qkv = linear(x, w("attention.in.weight"), w("attention.in.bias")); // [N, 3C]
+  const mixed = attention(qkv, {
+    offsets: batch.offsets,
+    heads: shape.heads,
+    dropout: dropout && { rate: dropout.rate, key: dropout.key(`${block}.weights`) },
+  }); // [N, C]
+  const attended = linear(mixed, w("attention.out.weight"), w("attention.out.bias"));
+  const y = layerNorm(
+    tf.add(x, drop(attended, dropout, `${block}.attention`)),
+    w("norm1.gain"),
+    w("norm1.bias"),
+  );
+  const hidden = activate(linear(y, w("ff1.weight"), w("ff1.bias")), shape.activation); // [N, F]
+  const fed = linear(drop(hidden, dropout, `${block}.hidden`), w("ff2.weight"), w("ff2.bias"));
+  return layerNorm(tf.add(y, drop(fed, dropout, `${block}.ff`)), w("norm2.gain"), w("norm2.bias"));
+}

@@ -1,0 +1,158 @@
+/**
+ * The inner loops of training in plain TypeScript: what the `cpu` backend runs, and the reference
+ * for the assembled versions. They compute in doubles, from portable operations alone, and round
+ * to float32 where they store.
+ *
+ * @module
+ */
+import { type StreamKey, threefry } from "../random.ts";
+
+/** C[m,n] = A[m,k] B[k,n] (+ C), all strides in elements. */
+export interface Product {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly a: Float32Array;
+  /** Distance of A's rows; `k` unless given. */
+  readonly aRow?: number;
+  /** Distance of A's columns; 1 unless given. */
+  readonly aColumn?: number;
+  readonly b: Float32Array;
+  /** Distance of B's rows; `n` unless given. */
+  readonly bRow?: number;
+  /** Distance of B's columns; 1 unless given. */
+  readonly bColumn?: number;
+  readonly c: Float32Array;
+  /** Distance of C's rows; `n` unless given. */
+  readonly cRow?: number;
+  /** Whether to add to what C holds. */
+  readonly accumulate?: boolean;
+}
+
+/** The loops a backend's kernels are made of. */
+export interface Loops {
+  product(o: Product): void;
+  /** y = gelu(x), exact form `x Φ(x)`. */
+  gelu(x: Float32Array, y: Float32Array): void;
+  /** dx = dy gelu′(x). */
+  geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void;
+  /** Softmax of each row of `scale × x` [rows, columns], in place. */
+  softmax(x: Float32Array, rows: number, columns: number, scale: number): void;
+  /** Dropout's factors: 0 with probability `rate`, else 1/(1−rate); see {@linkcode keepFactors}. */
+  keep(key: StreamKey, rate: number, out: Float32Array): void;
+}
+
+const LN2_HIGH = 0.693147180369123816490;
+const LN2_LOW = 1.90821492927058770002e-10;
+const bits = /* @__PURE__ */ new Int32Array(1);
+const asFloat = /* @__PURE__ */ new Float32Array(bits.buffer);
+
+/** eˣ for x ≤ 0 with relative error below 1e-8; 0 below −87. */
+export function expNegative(x: number): number {
+  if (!(x > -87)) return x <= -87 ? 0 : x;
+  const k = Math.round(x * 1.4426950408889634);
+  const r = x - k * LN2_HIGH - k * LN2_LOW;
+  const series = 1 + r * (1 + r * (0.5 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 +
+                            r * (1 / 5040)))))));
+  bits[0] = (k + 127) << 23;
+  return series * asFloat[0]!;
+}
+
+/** Coefficients, highest power first, of Φ(−z) e^{z²/2} / t in t = 1/(1 + z/4), 0 ≤ z ≤ 6. */
+export const TAIL: readonly number[] = [
+  0.03798004579664045,
+  -0.21706994846575643,
+  0.4409528521973844,
+  -0.38895707478569433,
+  0.34389571679887533,
+  -0.036357376380823886,
+  0.1244688145556421,
+  0.09503836410418038,
+  0.10004860645703722,
+];
+
+/** Φ(−z) = (1 − erf(z/√2))/2 for z ≥ 0, given e^{−z²/2}; absolute error below 1e-9. */
+function upperTail(z: number, gauss: number): number {
+  const t = 1 / (1 + 0.25 * Math.min(z, 6));
+  let sum = 0;
+  for (let i = 0; i < 9; i++) sum = sum * t + TAIL[i]!;
+  return sum * t * gauss;
+}
+
+/** Φ(x), the standard normal distribution function; absolute error below 1e-8. */
+export function normalCdf(x: number): number {
+  const z = Math.abs(x);
+  const tail = upperTail(z, expNegative(-0.5 * z * z));
+  return x > 0 ? 1 - tail : tail;
+}
+
+/**
+ * Dropout's factors for elements 0, 1, … of a stream. Element 32g + 16h + 4w + b takes half h of
+ * word w of Threefry block 4g + b: it is dropped if those 16 bits are below round(65536 × rate).
+ * The order suits four blocks computed at a time.
+ */
+export function keepFactors(key: StreamKey, rate: number, out: Float32Array): void {
+  const limit = Math.round(rate * 65536);
+  const kept = 1 / (1 - rate);
+  const words = new Uint32Array(16);
+  for (let start = 0; start < out.length; start += 32) {
+    for (let block = 0; block < 4; block++) {
+      threefry(key, [(start >>> 3) + block, 0, 0, 0], words, 4 * block);
+    }
+    const end = Math.min(32, out.length - start);
+    for (let i = 0; i < end; i++) {
+      const word = words[4 * (i & 3) + ((i >> 2) & 3)]!;
+      const half = i < 16 ? word & 0xffff : word >>> 16;
+      out[start + i] = half < limit ? 0 : kept;
+    }
+  }
+}
+
+function product(o: Product): void {
+  const { m, n, k, a, b, c } = o;
+  const aRow = o.aRow ?? k, aColumn = o.aColumn ?? 1;
+  const bRow = o.bRow ?? n, bColumn = o.bColumn ?? 1, cRow = o.cRow ?? n;
+  const sums = new Float64Array(n);
+  for (let i = 0; i < m; i++) {
+    for (let j = 0; j < n; j++) sums[j] = o.accumulate === true ? c[i * cRow + j]! : 0;
+    for (let kk = 0; kk < k; kk++) {
+      const factor = a[i * aRow + kk * aColumn]!;
+      const from = kk * bRow;
+      for (let j = 0; j < n; j++) sums[j]! += factor * b[from + j * bColumn]!;
+    }
+    for (let j = 0; j < n; j++) c[i * cRow + j] = sums[j]!;
+  }
+}
+
+function gelu(x: Float32Array, y: Float32Array): void {
+  for (let i = 0; i < x.length; i++) y[i] = x[i]! * normalCdf(x[i]!);
+}
+
+function geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void {
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    const z = Math.abs(value);
+    const gauss = expNegative(-0.5 * z * z);
+    const tail = upperTail(z, gauss);
+    dx[i] = dy[i]! * ((value > 0 ? 1 - tail : tail) + value * gauss * 0.3989422804014327);
+  }
+}
+
+function softmax(x: Float32Array, rows: number, columns: number, scale: number): void {
+  for (let row = 0; row < rows; row++) {
+    const start = row * columns, end = start + columns;
+    let largest = -Infinity;
+    for (let i = start; i < end; i++) largest = Math.max(largest, x[i]!);
+    let sum = 0;
+    for (let i = start; i < end; i++) {
+      const power = expNegative((x[i]! - largest) * scale);
+      x[i] = power;
+      sum += power;
+    }
+    const inverse = 1 / sum;
+    for (let i = start; i < end; i++) x[i]! *= inverse;
+  }
+}
+
+/** The loops in plain TypeScript. */
+export const scalarLoops: Loops = { product, gelu, geluGradient, softmax, keep: keepFactors };

@@ -1,0 +1,151 @@
+/** @module */
+import * as tf from "@tensorflow/tfjs";
+import { differentiable, onHost, runHost } from "../kernels/host.ts";
+import type { Loops } from "../kernels/scalar.ts";
+import type { StreamKey } from "../random.ts";
+
+/** How rows are grouped into documents and features into heads. */
+export interface AttentionOptions {
+  /** B + 1 row numbers: document i has rows offsets_i to offsets_{i+1} − 1. */
+  readonly offsets: Int32Array;
+  readonly heads: number;
+  /** Dropout of the attention weights; none in evaluation. */
+  readonly dropout?: { readonly rate: number; readonly key: StreamKey } | undefined;
+}
+
+/**
+ * Multi-head self-attention within each document: softmax(QKᵀ/√D)V for every head.
+ *
+ * Vaswani et al. 2017, eq. 1; our D is their d_k. Documents lie one after the other instead of
+ * being padded to one length, which is what a key-padding mask computes. The weights are computed
+ * again for the gradient rather than kept: memory does not grow with length squared.
+ *
+ * @param qkv float32 [N, 3C]: queries, keys and values, each [N, C] with C = heads × D.
+ * @returns float32 [N, C].
+ */
+export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2D {
+  const { offsets, heads } = options;
+  const [n, width] = qkv.shape as [number, number];
+  const c = width / 3;
+  if (!Number.isInteger(c / heads)) {
+    throw new RangeError(
+      `attention: 3 × heads must divide the width, got width ${width} and ${heads} heads`,
+    );
+  }
+  if (!onHost()) {
+    throw new Error(`Cannot attend on backend "${tf.getBackend()}": use wasm or cpu`);
+  }
+  let longest = 0;
+  for (let i = 1; i < offsets.length; i++) {
+    longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
+  }
+  const square = longest * longest;
+  return differentiable<tf.Tensor2D>(
+    [qkv],
+    () => {
+      const call = { inputs: [qkv], outputs: [[n, c]], scratch: [square, square] };
+      const [value] = runHost("attention", call, ([x], [y], [weights, keep], loops) => {
+        forEachHead(options, c, (head) => {
+          const { t, start, from } = head;
+          const p = attentionWeights(x!, head, { c, out: weights!, loops });
+          applyKeep(head, options, { keep: keep!, to: p, loops });
+          const v = x!.subarray(start * 3 * c + 2 * c + from);
+          const out = y!.subarray(start * c + from);
+          loops.product({ m: t, n: head.d, k: t, a: p, b: v, bRow: 3 * c, c: out, cRow: c });
+        });
+      });
+      return { value: value!, keep: [qkv] };
+    },
+    (dy, [qkv]) => gradient(qkv!, dy, { ...options, n, c, square }),
+  );
+}
+
+interface Head {
+  /** Tokens, first row, first feature and number of features. */
+  readonly t: number;
+  readonly start: number;
+  readonly from: number;
+  readonly d: number;
+  /** Counts (document, head) pairs; each has its own dropout stream. */
+  readonly index: number;
+}
+
+function forEachHead(options: AttentionOptions, c: number, visit: (head: Head) => void): void {
+  const { offsets, heads } = options;
+  const d = c / heads;
+  for (let document = 0, index = 0; document + 1 < offsets.length; document++) {
+    const start = offsets[document]!;
+    const t = offsets[document + 1]! - start;
+    for (let h = 0; h < heads; h++, index++) visit({ t, start, from: h * d, d, index });
+  }
+}
+
+/** softmax(QKᵀ/√D) of one head, [t, t]. */
+function attentionWeights(
+  x: Float32Array,
+  { t, start, from, d }: Head,
+  work: { c: number; out: Float32Array; loops: Loops },
+): Float32Array {
+  const { c, loops } = work;
+  const p = work.out.subarray(0, t * t);
+  const q = x.subarray(start * 3 * c + from);
+  const k = x.subarray(start * 3 * c + c + from);
+  loops.product({ m: t, n: t, k: d, a: q, aRow: 3 * c, b: k, bRow: 1, bColumn: 3 * c, c: p });
+  loops.softmax(p, t, t, 1 / Math.sqrt(d));
+  return p;
+}
+
+/** Multiplies `to` by one head's dropout factors, if there is dropout. */
+function applyKeep(
+  { t, index }: Head,
+  { dropout }: AttentionOptions,
+  work: { keep: Float32Array; to: Float32Array; loops: Loops; fresh?: boolean },
+): void {
+  if (dropout === undefined) return;
+  const factors = work.keep.subarray(0, t * t);
+  if (work.fresh !== false) {
+    const [k0, k1, k2, k3] = dropout.key;
+    work.loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
+  }
+  const { to } = work;
+  for (let i = 0; i < factors.length; i++) to[i]! *= factors[i]!;
+}
+
+function gradient(
+  qkv: tf.Tensor,
+  dy: tf.Tensor,
+  options: AttentionOptions & { n: number; c: number; square: number },
+): tf.Tensor[] {
+  const { n, c, square } = options;
+  const call = { inputs: [qkv, dy], outputs: [[n, 3 * c]], scratch: [square, square, square] };
+  return runHost("attentionGradient", call, ([x, dy], [dx], [weights, keep, work], loops) => {
+    const row = 3 * c;
+    forEachHead(options, c, (head) => {
+      const { t, start, from, d } = head;
+      const at = start * row + from;
+      const [q, k, v] = [0, c, 2 * c].map((shift) => x!.subarray(at + shift)) as Triple;
+      const [dq, dk, dv] = [0, c, 2 * c].map((shift) => dx!.subarray(at + shift)) as Triple;
+      const dOut = dy!.subarray(start * c + from);
+      const p = attentionWeights(x!, head, { c, out: weights!, loops });
+      // dP = (dO Vᵀ) ⊙ keep, where O = (P ⊙ keep) V.
+      const ds = work!.subarray(0, t * t);
+      loops.product({ m: t, n: t, k: d, a: dOut, aRow: c, b: v, bRow: 1, bColumn: row, c: ds });
+      applyKeep(head, options, { keep: keep!, to: ds, loops });
+      // dS = P ⊙ (dP − Σⱼ dP ⊙ P) / √D
+      const scale = 1 / Math.sqrt(d);
+      for (let i = 0; i < t * t; i += t) {
+        let sum = 0;
+        for (let j = i; j < i + t; j++) sum += ds[j]! * p[j]!;
+        for (let j = i; j < i + t; j++) ds[j] = p[j]! * (ds[j]! - sum) * scale;
+      }
+      loops.product({ m: t, n: d, k: t, a: ds, b: k, bRow: row, c: dq, cRow: row });
+      const dsT = { a: ds, aRow: 1, aColumn: t };
+      loops.product({ m: t, n: d, k: t, ...dsT, b: q, bRow: row, c: dk, cRow: row });
+      applyKeep(head, options, { keep: keep!, to: p, loops, fresh: false });
+      const pT = { a: p, aRow: 1, aColumn: t };
+      loops.product({ m: t, n: d, k: t, ...pT, b: dOut, bRow: c, c: dv, cRow: row });
+    });
+  });
+}
+
+type Triple = [Float32Array, Float32Array, Float32Array];

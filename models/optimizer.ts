@@ -1,0 +1,123 @@
+/**
+ * Adam and AdamW as PyTorch computes them, and clipping by the gradients' norm.
+ *
+ * @module
+ */
+import * as tf from "@tensorflow/tfjs";
+import { onHost, runHost } from "./kernels/host.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** Settings; PyTorch's names and defaults but for the weight decay, which is 0. */
+export interface OptimizerOptions {
+  /** `adamw` shrinks weights by themselves; `adam` adds weight decay to the gradient. */
+  readonly kind: "adamw" | "adam";
+  readonly learningRate: number;
+  readonly weightDecay?: number;
+  readonly beta1?: number;
+  readonly beta2?: number;
+  readonly epsilon?: number;
+}
+
+/** First and second moments of one parameter's gradient. */
+export interface Moments {
+  readonly first: tf.Variable;
+  readonly second: tf.Variable;
+}
+
+/** Moments of all parameters, all 0; the caller disposes them. */
+export function zeroMoments(parameters: Parameters): Map<string, Moments> {
+  const zeros = (like: tf.Variable) => tf.tidy(() => tf.variable(tf.zerosLike(like)));
+  return new Map(
+    [...parameters].map(([name, p]) => [name, { first: zeros(p), second: zeros(p) }]),
+  );
+}
+
+/**
+ * Scales all gradients by min(1, limit / (norm + 1e-6)), norm being that of all of them together.
+ *
+ * PyTorch's `clip_grad_norm_`. The gradients are replaced; those given are disposed.
+ */
+export function clipByNorm(gradients: Map<string, tf.Tensor>, limit: number): void {
+  if (onHost()) {
+    runHost("clipByNorm", { inputs: [...gradients.values()], outputs: [] }, (arrays) => {
+      let squares = 0;
+      for (const g of arrays) for (let i = 0; i < g.length; i++) squares += g[i]! * g[i]!;
+      const scale = limit / (Math.sqrt(squares) + 1e-6);
+      if (scale >= 1) return;
+      for (const g of arrays) for (let i = 0; i < g.length; i++) g[i]! *= scale;
+    });
+    return;
+  }
+  const scale = tf.tidy(() => {
+    const squares = [...gradients.values()].map((g) => tf.sum(tf.square(g)));
+    return tf.minimum(1, tf.div(limit, tf.add(tf.sqrt(tf.addN(squares)), 1e-6)));
+  });
+  for (const [name, gradient] of gradients) {
+    gradients.set(name, tf.mul(gradient, scale));
+    gradient.dispose();
+  }
+  scale.dispose();
+}
+
+/**
+ * One step, number `step` from 1, changing parameters and moments in place.
+ *
+ * Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2, with PyTorch's order:
+ * p ← p − lr λ p; m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²;
+ * p ← p − lr/(1−β₁ᵗ) · m / (√v/√(1−β₂ᵗ) + ε).
+ */
+export function optimizerStep(
+  parameters: Parameters,
+  gradients: ReadonlyMap<string, tf.Tensor>,
+  options: OptimizerOptions & { moments: ReadonlyMap<string, Moments>; step: number },
+): void {
+  const { learningRate, step } = options;
+  const beta1 = options.beta1 ?? 0.9, beta2 = options.beta2 ?? 0.999;
+  const decay = options.weightDecay ?? 0, epsilon = options.epsilon ?? 1e-8;
+  const coupled = options.kind === "adam" ? decay : 0;
+  const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
+  const size = learningRate / (1 - integerPower(beta1, step));
+  const correction = Math.sqrt(1 - integerPower(beta2, step));
+  for (const [name, parameter] of parameters) {
+    const gradient = gradients.get(name);
+    const moments = options.moments.get(name);
+    if (gradient === undefined || moments === undefined) {
+      throw new RangeError(`Cannot step parameter "${name}": it has no gradient or no moments`);
+    }
+    if (!onHost()) {
+      tf.tidy(() => {
+        const g = coupled === 0 ? gradient : tf.add(gradient, tf.mul(parameter, coupled));
+        moments.first.assign(tf.add(tf.mul(moments.first, beta1), tf.mul(g, 1 - beta1)));
+        moments.second.assign(
+          tf.add(tf.mul(moments.second, beta2), tf.mul(tf.square(g), 1 - beta2)),
+        );
+        const root = tf.add(tf.div(tf.sqrt(moments.second), correction), epsilon);
+        const kept = shrink === 1 ? parameter : tf.mul(parameter, shrink);
+        parameter.assign(tf.sub(kept, tf.div(tf.mul(moments.first, size), root)));
+      });
+      continue;
+    }
+    const inputs = [parameter, gradient, moments.first, moments.second];
+    // In place: sound because no kernel here caches what it derives from a weight, as XNNPACK does.
+    runHost("optimizerStep", { inputs, outputs: [] }, (arrays) => {
+      const [p, g, m, v] = arrays as [Float32Array, Float32Array, Float32Array, Float32Array];
+      for (let i = 0; i < p.length; i++) {
+        const d = g[i]! + coupled * p[i]!;
+        const first = beta1 * m[i]! + (1 - beta1) * d;
+        const second = beta2 * v[i]! + (1 - beta2) * d * d;
+        m[i] = first;
+        v[i] = second;
+        p[i] = shrink * p[i]! - size * first / (Math.sqrt(second) / correction + epsilon);
+      }
+    });
+  }
+}
+
+/** xⁿ for a whole n ≥ 0 by squaring: portable, unlike `Math.pow`. */
+function integerPower(x: number, n: number): number {
+  let result = 1;
+  for (let base = x, rest = n; rest > 0; rest = Math.floor(rest / 2), base *= base) {
+    if (rest % 2 === 1) result *= base;
+  }
+  return result;
+}
