@@ -1,0 +1,54 @@
+/**
+ * Draws one kind of figure from the results, as SVG and PNG.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import { defineStage } from "../pipeline/stage.ts";
+import { curvesChart } from "./results/chart/curves_chart.ts";
+import { deltaChart } from "./results/chart/delta_chart.ts";
+import type { Chart } from "./results/chart/look.ts";
+import { renderPng, renderSvg } from "./results/chart/render.ts";
+import { readJson } from "./results/inputs.ts";
+import { type Results, resultsSchema } from "./results/results.ts";
+
+const params = z.strictObject({
+  /** `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch. */
+  kind: z.enum(["delta", "curves"]),
+  /** Replaces the figure's own title. */
+  title: z.string().min(1).optional(),
+  /** Width of the plotting area in pixels, without labels. */
+  width: z.number().int().min(240).max(2000).default(440),
+  /** PNG pixels per SVG pixel. */
+  scale: z.number().min(0.5).max(8).default(2),
+});
+type Params = z.infer<typeof params>;
+
+export const plot = defineStage({
+  name: "plot",
+  params,
+  inputs: { results: {} },
+  outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+  async run(context) {
+    const { params } = context;
+    const { path } = context.input("results");
+    const results = readJson(path, resultsSchema, { what: "aggregate.results" });
+    const folder = context.output("figures");
+    const chart = drawChart(results, params);
+    const svg = await renderSvg(chart);
+    const png = await renderPng(svg, { scale: params.scale });
+    Deno.writeTextFileSync(join(folder, `${chart.name}.svg`), svg);
+    Deno.writeFileSync(join(folder, `${chart.name}.png`), png);
+  },
+});
+
+function drawChart(results: Results, params: Params): Chart {
+  const { title, width } = params;
+  switch (params.kind) {
+    case "delta":
+      return deltaChart(results, { title, width });
+    case "curves":
+      return curvesChart(results, { title, width });
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Charts to SVG text and PNG bytes, the same on every machine: no font, canvas or locale of the
+ * machine takes part.
+ *
+ * @module
+ */
+import { initWasm, Resvg } from "@resvg/resvg-wasm";
+// The font files are read below; this import makes their package part of the stage's key.
+import fontRanges from "@fontsource/source-sans-3/unicode.json" with { type: "json" };
+import * as vega from "vega";
+import { compile, type TopLevelSpec } from "vega-lite";
+import { type Chart, CONFIG } from "./look.ts";
+
+/** Vega's own text measuring, which it exports without a type. */
+const measureText = (vega as unknown as {
+  textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
+}).textMetrics;
+
+const SVG_START = /^<svg\b[^>]*>/;
+
+/**
+ * Renders a chart to standalone SVG with a title and a description for screen readers.
+ * Coordinates are rounded to a hundredth of a pixel.
+ */
+export async function renderSvg(chart: Chart): Promise<string> {
+  // deno-lint-ignore no-explicit-any
+  const spec: any = { ...chart.spec, config: CONFIG };
+  const compiled = compile(spec as TopLevelSpec, { logger: vega.logger(vega.Error) }).spec;
+  measureText.width = (item, text) => textWidth(String(text), item.fontSize ?? 11);
+  // Clip paths are numbered by a counter of the whole process.
+  vega.resetSVGDefIds();
+  const view = new vega.View(vega.parse(compiled), { renderer: "none" });
+  const svg = await view.toSVG();
+  view.finalize();
+  const start = svg.match(SVG_START)?.[0];
+  if (start === undefined) throw new Error("renderSvg: expected an <svg> element first");
+  const { width, height } = sizeOf(start);
+  const open = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `viewBox="0 0 ${width} ${height}" role="img" ` +
+    `aria-labelledby="${chart.name}-title ${chart.name}-desc">` +
+    `<title id="${chart.name}-title">${escapeXml(chart.title)}</title>` +
+    `<desc id="${chart.name}-desc">${escapeXml(chart.description)}</desc>`;
+  const body = svg.slice(start.length)
+    .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toFixed(2))));
+  return open + body + "\n";
+}
+
+/**
+ * Rasterises an SVG on a white ground with the shipped font.
+ *
+ * @param options.scale Pixels per SVG unit.
+ */
+export async function renderPng(
+  svg: string,
+  options: { readonly scale: number },
+): Promise<Uint8Array> {
+  await loadRasteriser();
+  const resvg = new Resvg(svg, {
+    background: "#ffffff",
+    fitTo: { mode: "zoom", value: options.scale },
+    font: {
+      fontBuffers: FONT_FILES.map(packageFile),
+      defaultFontFamily: "Source Sans 3",
+      sansSerifFamily: "Source Sans 3",
+    },
+  });
+  const image = resvg.render();
+  const png = image.asPng();
+  image.free();
+  resvg.free();
+  return png;
+}
+
+/**
+ * Width of a text in pixels, a little more than in the shipped font. Vega would ask a canvas for
+ * the machine's fonts, or without one reserve half as much again.
+ */
+export function textWidth(text: string, fontSize: number): number {
+  let em = 0;
+  for (const mark of text) {
+    em += /[ijl.,:;'|()[\]! ]/.test(mark)
+      ? 0.31
+      : /[mwMW%@±]/.test(mark)
+      ? 0.86
+      : /[A-Z]/.test(mark)
+      ? 0.62
+      : 0.53;
+  }
+  return em * fontSize;
+}
+
+/** Escapes text for XML and HTML, in elements and in quoted attributes. */
+export function escapeXml(text: string): string {
+  return text.replace(/[&<>"']/g, (mark) => ESCAPES[mark]!);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const SUBSETS = ["latin", "latin-ext", "greek", "cyrillic"] as const;
+const FONT_FILES = SUBSETS.filter((subset) => subset in fontRanges).flatMap((subset) =>
+  [400, 600].map((weight) =>
+    `@fontsource/source-sans-3/files/source-sans-3-${subset}-${weight}-normal.woff2`
+  )
+);
+
+let rasteriser: Promise<void> | undefined;
+
+function loadRasteriser(): Promise<void> {
+  rasteriser ??= WebAssembly
+    .compile(packageFile("@resvg/resvg-wasm/index_bg.wasm"))
+    .then((module) => initWasm(module));
+  return rasteriser;
+}
+
+/** A file of an npm package that is imported above, hence pinned by the lock. */
+function packageFile(specifier: string): Uint8Array<ArrayBuffer> {
+  return Deno.readFileSync(new URL(import.meta.resolve(specifier)));
+}
+
+function sizeOf(svgStart: string): { width: string; height: string } {
+  const read = (name: string) => svgStart.match(new RegExp(`\\b${name}="([\\d.]+)"`))?.[1] ?? "0";
+  return { width: read("width"), height: read("height") };
+}

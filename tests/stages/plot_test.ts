@@ -1,0 +1,149 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { aggregate } from "../../stages/aggregate.ts";
+import { plot } from "../../stages/plot.ts";
+import type { Artifact } from "../../pipeline/stage.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+
+async function resultsOf(grids: readonly MadeUp[]): Promise<Artifact> {
+  const directory = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(directory, grids);
+  const run = await runStage(aggregate, {}, { directory, inputs });
+  return artifact(run.outputs["results"]!);
+}
+
+async function drawn(results: Artifact, params: { kind: string; title?: string }) {
+  const directory = Deno.makeTempDirSync();
+  const run = await runStage(plot, params, { directory, inputs: { results } });
+  const folder = run.outputs["figures"]!;
+  return {
+    svg: Deno.readTextFileSync(join(folder, `${params.kind}.svg`)),
+    png: Deno.readFileSync(join(folder, `${params.kind}.png`)),
+  };
+}
+
+/** Text of every <text> element, in drawing order. */
+function texts(svg: string): string[] {
+  return [...svg.matchAll(/<text\b[^>]*>(.*?)<\/text>/gs)].map((match) => match[1]!);
+}
+
+/** Throws unless every tag is closed in order and no mark is left unescaped. */
+function assertWellFormed(svg: string) {
+  const open: string[] = [];
+  const rest = svg.replace(
+    /<(\/?)([A-Za-z]+)((?:\s[\w:-]+="[^"<]*")*)\s*(\/?)>/g,
+    (_, end, name, __, empty) => {
+      if (end) assertEquals(open.pop(), name);
+      else if (!empty) open.push(name);
+      return "";
+    },
+  );
+  assertEquals(open, []);
+  assert(!/[<>]|&(?!(amp|lt|gt|quot|#39);)/.test(rest), rest.slice(0, 200));
+}
+
+Deno.test("the delta figure shows each panel's data kind, means, intervals and a ring per seed", async () => {
+  const { svg } = await drawn(await resultsOf([AG, ARXIV, SHORT]), { kind: "delta" });
+  assertWellFormed(svg);
+  const shown = texts(svg);
+  assert(shown.includes("AG News (sample of the data)"));
+  assert(shown.includes("ArXiv-11 (full data)"));
+  assert(shown.includes("Synthetic, short (synthetic data)"));
+  assert(shown.includes("+6.51 [+2.55, +10.48], n = 5"), shown.join("\n"));
+  // Two operators at five seeds on two datasets and one at two seeds on the third.
+  assertEquals(svg.match(/stroke="#0072B2"/g)?.length, 22);
+  assertStringIncludes(svg, "<desc");
+});
+
+Deno.test("figures have the same bytes when drawn twice in one process", async () => {
+  const results = await resultsOf([AG, SHORT]);
+  for (const kind of ["delta", "curves"]) {
+    const first = await drawn(results, { kind });
+    const second = await drawn(results, { kind });
+    assertEquals(first.svg, second.svg);
+    assertEquals(first.png, second.png);
+  }
+});
+
+Deno.test("the PNG is twice the SVG's size and its text is drawn", async () => {
+  const { svg, png } = await drawn(await resultsOf([AG]), { kind: "delta" });
+  assertEquals([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const width = new DataView(png.buffer, png.byteOffset).getUint32(16);
+  assert(Math.abs(width - 2 * Number(svg.match(/width="([\d.]+)"/)![1])) <= 2);
+  const blank = await (await import("../../stages/results/chart/render.ts"))
+    .renderPng(svg.replace(/<text\b[^>]*>.*?<\/text>/gs, ""), { scale: 2 });
+  assert(png.length > 1.5 * blank.length, `${png.length} against ${blank.length} without text`);
+});
+
+Deno.test("one seed, odd names and many operators are drawn and named", async () => {
+  const operators = ["add", "a_new_one", ...Array.from({ length: 9 }, (_, i) => `op_${i}`)];
+  const odd = {
+    ...AG,
+    title: 'Odd <name> & "more"',
+    correct: Object.fromEntries(operators.map((name, i) => [name, [6900 + i]])),
+  };
+  const results = await resultsOf([odd]);
+  for (const kind of ["delta", "curves"]) {
+    const { svg } = await drawn(results, { kind, title: "A <title> & more" });
+    assertWellFormed(svg);
+    assert(texts(svg).some((text) => text.startsWith("Odd &lt;name&gt; &amp; ")));
+    assert(texts(svg).includes("A &lt;title&gt; &amp; more"));
+  }
+  const { svg } = await drawn(results, { kind: "delta" });
+  assert(texts(svg).some((text) => text.endsWith("[no interval], n = 1")));
+});
+
+Deno.test("an interval far wider than the seeds is cut with an arrow and said so", async () => {
+  const wide = { ...SHORT, correct: { add: [400, 400], gate_scalar: [401, 440] } };
+  const { svg } = await drawn(await resultsOf([wide]), { kind: "delta" });
+  assert(texts(svg).join(" ").includes("An arrow marks an interval"));
+  const narrow = await drawn(await resultsOf([ARXIV]), { kind: "delta" });
+  assert(!texts(narrow.svg).join(" ").includes("An arrow marks"));
+});
+
+Deno.test("without runs a figure says that there is nothing to show", async () => {
+  const results = await resultsOf([]);
+  const delta = await drawn(results, { kind: "delta" });
+  assert(texts(delta.svg).some((text) => text.startsWith("No operator was run")));
+  const curves = await drawn(results, { kind: "curves" });
+  assert(texts(curves.svg).includes("No run has a training history"));
+});
+
+Deno.test("an unknown kind and a foreign file are refused", async () => {
+  const results = await resultsOf([SHORT]);
+  await assertRejects(() => drawn(results, { kind: "pie" }));
+  Deno.writeTextFileSync(results.path, "{}");
+  await assertRejects(() => drawn(results, { kind: "delta" }), Error, 'field "format" is wrong');
+});
+
+Deno.test("plot needs to read nothing but its input and the package cache", async () => {
+  const results = await resultsOf([AG]);
+  const directory = Deno.makeTempDirSync();
+  const root = new URL("../..", import.meta.url).pathname;
+  const script = `
+    import { plot } from ${JSON.stringify(join(root, "stages/plot.ts"))};
+    await plot.run({
+      params: plot.params.parse({ kind: "delta" }),
+      input: () => ({ path: ${JSON.stringify(results.path)} }),
+      output: () => ${JSON.stringify(directory)},
+    });`;
+  const main = join(Deno.makeTempDirSync(), "main.ts");
+  Deno.writeTextFileSync(main, script);
+  const info = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
+  const cache = JSON.parse(new TextDecoder().decode(info.stdout)).npmCache as string;
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-check",
+      "--no-prompt",
+      `--config=${join(root, "deno.json")}`,
+      `--allow-read=${results.path},${cache}`,
+      `--allow-write=${directory}`,
+      main,
+    ],
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  const here = await drawn(results, { kind: "delta" });
+  assertEquals(Deno.readFileSync(join(directory, "delta.png")), here.png);
+});
