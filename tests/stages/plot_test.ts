@@ -25,7 +25,9 @@ async function drawn(results: Artifact, params: { kind: string; title?: string }
 
 /** Text of every <text> element, in drawing order. */
 function texts(svg: string): string[] {
-  return [...svg.matchAll(/<text\b[^>]*>(.*?)<\/text>/gs)].map((match) => match[1]!);
+  return [...svg.matchAll(/<text\b[^>]*>(.*?)<\/text>/gs)].map((match) =>
+    match[1]!.replace(/<[^>]*>/g, " ").replace(/ +/g, " ").trim()
+  );
 }
 
 /** Throws unless every tag is closed in order and no mark is left unescaped. */

@@ -41,6 +41,8 @@ export async function renderSvg(chart: Chart): Promise<string> {
     `<title id="${chart.name}-title">${escapeXml(chart.title)}</title>` +
     `<desc id="${chart.name}-desc">${escapeXml(chart.description)}</desc>`;
   const body = svg.slice(start.length)
+    // The whole is one image with a description; parts that announce themselves only distract.
+    .replace(/ (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")/g, "")
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toFixed(2))));
   return open + body + "\n";
 }
