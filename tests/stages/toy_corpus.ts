@@ -1,0 +1,32 @@
+import { writeTokenFile } from "../../data/token_file.ts";
+import { permutation, streamKey, words } from "../../models/random.ts";
+
+/** Documents whose class is the one whose words occur most; lengths 3 to 12. */
+function split(count: number, seed: number) {
+  const labels = new Uint16Array(count), offsets = new Uint32Array(count + 1), ids: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const drawn = words(streamKey(seed, `document.${i}`), 16);
+    const label = labels[i] = permutation(streamKey(seed, `label.${i}`), 3)[0]!;
+    const length = 3 + drawn[15]! % 10;
+    for (let t = 0; t < length; t++) {
+      const own = drawn[t]! % 10 < 6;
+      ids.push(own ? 2 + label * 6 + (drawn[t]! >>> 8) % 6 : 2 + (drawn[t]! >>> 8) % 18);
+    }
+    offsets[i + 1] = ids.length;
+  }
+  return { labels, offsets, ids: Uint16Array.from(ids), clipped: 0 };
+}
+
+/** Writes a small corpus of three classes that a classifier can learn. */
+export function writeToyCorpus(path: string, options: { validation?: boolean } = {}): void {
+  writeTokenFile(path, {
+    vocabularySize: 20,
+    maxLength: 12,
+    classes: ["a", "b", "c"],
+    splits: {
+      train: split(90, 1),
+      test: split(60, 2),
+      ...(options.validation ? { validation: split(30, 3) } : {}),
+    },
+  });
+}

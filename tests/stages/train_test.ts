@@ -1,0 +1,123 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { decodeTensors } from "../../models/safetensors.ts";
+import { train } from "../../stages/train.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+import { writeToyCorpus } from "./toy_corpus.ts";
+
+const small = {
+  fusion: "gate_scalar",
+  seed: 0,
+  d_model: 16,
+  heads: 2,
+  layers: 1,
+  d_ff: 32,
+  batch: 16,
+  epochs: 3,
+  learning_rate: 5e-3,
+  checkpoint_every: 4,
+};
+
+interface Run {
+  weights: Uint8Array;
+  history: string;
+}
+
+async function trained(
+  params: Record<string, unknown> = {},
+  options: { validation?: boolean; checkpoints?: string; dieAt?: number } = {},
+): Promise<Run> {
+  const directory = Deno.makeTempDirSync();
+  const corpus = join(directory, "corpus");
+  writeToyCorpus(corpus, options);
+  const stage: typeof train = {
+    ...train,
+    run: (context) =>
+      train.run({
+        ...context,
+        progress({ done }) {
+          if (done === options.dieAt) throw new Error("killed");
+        },
+      }),
+  };
+  try {
+    const { outputs } = await runStage(stage, { ...small, ...params }, {
+      directory,
+      inputs: { tokens: artifact(corpus) },
+      ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    });
+    return {
+      weights: Deno.readFileSync(outputs.weights!),
+      history: Deno.readTextFileSync(outputs.history!),
+    };
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+}
+
+Deno.test("training learns, and records what it did", async () => {
+  const { weights, history } = await trained({ epochs: 8 }, { validation: true });
+  const { epochs, bestEpoch, ...rest } = JSON.parse(history);
+  assertEquals(epochs.length, 8);
+  assertEquals(rest, {
+    protocol: "paper",
+    fusion: "gate_scalar",
+    encoding: "sinusoidal",
+    seed: 0,
+    parameters: 20 * 16 + 33 + 16 * 48 + 48 + 16 * 16 + 16 + 32 + 16 * 32 + 32 + 32 * 16 + 16 +
+      32 + 16 * 3 + 3,
+    steps: 8 * Math.ceil(90 / 16),
+  });
+  const accuracies = epochs.map((e: { validationAccuracy: number }) => e.validationAccuracy);
+  assertEquals(bestEpoch, accuracies.indexOf(Math.max(...accuracies)) + 1);
+  assert(Math.max(...accuracies) > 0.6, `three classes, found ${accuracies}`);
+  assert(epochs[7].trainLoss < epochs[0].trainLoss * 0.8);
+  assertEquals(decodeTensors(weights).metadata.fusion, "gate_scalar");
+});
+
+Deno.test("the same params give the same bits, another seed others", async () => {
+  const [first, second, other] = [await trained(), await trained(), await trained({ seed: 1 })];
+  assertEquals(first, second);
+  assert(first.history !== other.history);
+});
+
+Deno.test("a run killed at any step and resumed equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  for (const dieAt of [3, 4, 5, 6, 7, 9, 12, 13, 18]) {
+    const checkpoints = Deno.makeTempDirSync();
+    await assertRejects(() => trained({}, { checkpoints, dieAt }), Error, "killed");
+    let later = 0;
+    assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
+    for (const entry of Deno.readDirSync(checkpoints)) if (entry.name.endsWith("partial")) later++;
+    assertEquals(later, 0);
+    Deno.removeSync(checkpoints, { recursive: true });
+  }
+});
+
+Deno.test("a resumed run does not repeat the steps before its checkpoint", async () => {
+  const checkpoints = Deno.makeTempDirSync();
+  await assertRejects(() => trained({}, { checkpoints, dieAt: 9 }), Error, "killed");
+  // Step 8 was checkpointed: dying "at step 8" cannot happen again.
+  await trained({}, { checkpoints, dieAt: 8 });
+  Deno.removeSync(checkpoints, { recursive: true });
+});
+
+Deno.test("the memory limit changes sums by rounding alone", async () => {
+  const plain = { dropout: 0, epochs: 1 };
+  const whole = JSON.parse((await trained(plain)).history);
+  const pieces = JSON.parse((await trained({ ...plain, chunk_tokens: 30 })).history);
+  const difference = Math.abs(whole.epochs[0].trainLoss - pieces.epochs[0].trainLoss);
+  assert(difference < 1e-5 && difference >= 0, `losses differ by ${difference}`);
+});
+
+Deno.test("patience stops a run that no longer improves", async () => {
+  const history = JSON.parse(
+    (await trained({ epochs: 40, patience: 2, learning_rate: 1e-7 })).history,
+  );
+  assert(history.epochs.length < 40, "it ran on");
+  assert(history.epochs.length >= history.bestEpoch + 2);
+});
+
+Deno.test("a width that the heads do not divide is refused", async () => {
+  await assertRejects(() => trained({ heads: 3 }), Error, "heads must divide d_model");
+});
