@@ -1,0 +1,265 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import * as tf from "@tensorflow/tfjs";
+import { packBatch } from "../../models/batch.ts";
+import { type ClassifierShape, classifierSpecs, classify } from "../../models/classifier.ts";
+import { FUSIONS } from "../../models/fusion.ts";
+import { crossEntropy } from "../../models/operations/cross_entropy.ts";
+import { zeroMoments } from "../../models/optimizer.ts";
+import {
+  disposeParameters,
+  initialParameters,
+  initialValue,
+  parametersFrom,
+  readParameters,
+} from "../../models/parameters.ts";
+import { decodeTensors, encodeTensors } from "../../models/safetensors.ts";
+import { lossGradients, measure, trainStep } from "../../models/training.ts";
+import { trainedFile, trainedFrom } from "../../models/weights.ts";
+import fixtures from "../reference/pytorch/classifier.json" with { type: "json" };
+import { testOn, worstRelative } from "./rig.ts";
+
+type Case = typeof fixtures.cases[number];
+
+function documentsOf({ documents, labels }: { documents: number[][]; labels: number[] }) {
+  const offsets = [0];
+  for (const document of documents) offsets.push(offsets.at(-1)! + document.length);
+  return { labels, offsets, ids: documents.flat() };
+}
+
+function stored(values: Record<string, { shape: number[]; values: number[] }>) {
+  return new Map(
+    Object.entries(values).map(([name, { shape, values }]) => [
+      name,
+      { shape, values: Float32Array.from(values) },
+    ]),
+  );
+}
+
+function loaded(from: Case) {
+  const shape = {
+    ...fixtures.shape,
+    fusion: from.fusion,
+    encoding: from.encoding,
+    activation: from.activation,
+  } as ClassifierShape;
+  const parameters = parametersFrom(classifierSpecs(shape), stored(from.weights));
+  const documents = documentsOf(from);
+  return { shape, parameters, documents, chosen: from.labels.map((_, i) => i) };
+}
+
+const backends = ["cpu", "wasm"] as const;
+const label = (c: Case) => `${c.fusion} × ${c.encoding}, ${c.activation}, ${c.optimizer}`;
+
+for (const reference of fixtures.cases) {
+  testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
+    const { shape, parameters, documents, chosen } = loaded(reference);
+    const batch = packBatch(documents, chosen);
+    const logits = tf.tidy(() => classify(shape, parameters, { batch }).logits);
+    const worstLogit = worstRelative(await logits.data(), reference.logits);
+    assert(worstLogit < 1e-5, `logits differ by ${worstLogit}`);
+    const { loss, gradients } = tf.tidy(() => {
+      const both = lossGradients(parameters, {
+        shape,
+        documents,
+        piece: chosen,
+        divisor: chosen.length,
+        seed: 0,
+        stream: "1",
+        dropoutRate: 0,
+      });
+      return { loss: both.loss, gradients: Object.fromEntries(both.gradients) };
+    });
+    const difference = Math.abs((await loss.data())[0]! - reference.losses[0]!);
+    assert(difference < 1e-5, `losses differ by ${difference}`);
+    const expected = reference.gradients as Record<string, { values: number[] } | undefined>;
+    assertEquals(Object.keys(gradients).sort(), Object.keys(expected).sort());
+    for (const [name, gradient] of Object.entries(gradients)) {
+      const worst = worstRelative(await gradient.data(), expected[name]!.values, 1e-2);
+      assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
+    }
+    tf.dispose([logits, loss, gradients as unknown as tf.Tensor]);
+    disposeParameters(parameters);
+  });
+
+  testOn(backends, `${label(reference)}: five steps end where PyTorch's do`, async () => {
+    const { shape, parameters, documents, chosen } = loaded(reference);
+    const moments = zeroMoments(parameters);
+    for (let step = 1; step <= 5; step++) {
+      const loss = trainStep(parameters, {
+        shape,
+        documents,
+        chosen,
+        seed: 0,
+        step,
+        dropoutRate: 0,
+        optimizer: {
+          kind: reference.optimizer as "adam" | "adamw",
+          learningRate: reference.learningRate,
+          weightDecay: reference.weightDecay,
+        },
+        moments,
+        clipNorm: reference.clipNorm ?? undefined,
+        chunkTokens: step === 2 ? 6 : 1000,
+      });
+      const difference = Math.abs((await loss.data())[0]! - reference.losses[step - 1]!);
+      assert(difference < 2e-5, `losses of step ${step} differ by ${difference}`);
+      loss.dispose();
+    }
+    const expected = reference.trained as Record<string, { values: number[] } | undefined>;
+    for (const [name, parameter] of parameters) {
+      // One step moves a weight by about 3e-3: a sign error would show as 0.006.
+      const reference = expected[name]!.values;
+      const found = await parameter.data();
+      const worst = Math.max(...reference.map((x, i) => Math.abs(x - found[i]!)));
+      // A gradient of rounding size, as of a key's bias, has no sign to agree on.
+      if (name.endsWith("attention.in.bias")) continue;
+      assert(worst < 1e-4, `${name} differs by ${worst}`);
+    }
+    disposeParameters(parameters);
+    for (const { first, second } of moments.values()) first.dispose(), second.dispose();
+  });
+}
+
+const tiny: ClassifierShape = {
+  fusion: "gate_scalar",
+  encoding: "sinusoidal",
+  vocabulary: 30,
+  maxLength: 9,
+  classes: 4,
+  d: 16,
+  heads: 4,
+  layers: 2,
+  dFf: 32,
+  activation: "gelu",
+};
+
+const eight = documentsOf({
+  documents: Array.from(
+    { length: 8 },
+    (_, i) => Array.from({ length: 2 + (i * 5) % 8 }, (_, t) => 1 + (i * 7 + t * t * 3) % 29),
+  ),
+  labels: [0, 1, 2, 3, 3, 1, 0, 2],
+});
+const all = [0, 1, 2, 3, 4, 5, 6, 7];
+
+testOn(["wasm"], "training fits eight examples by heart and leaks no tensor", async () => {
+  const before = tf.memory().numTensors;
+  const parameters = initialParameters(classifierSpecs(tiny), 3);
+  const moments = zeroMoments(parameters);
+  let held = 0;
+  for (let step = 1; step <= 120; step++) {
+    trainStep(parameters, {
+      shape: tiny,
+      documents: eight,
+      chosen: all,
+      seed: 3,
+      step,
+      dropoutRate: 0.1,
+      optimizer: { kind: "adamw", learningRate: 5e-3 },
+      moments,
+      clipNorm: 1,
+      chunkTokens: 20,
+    }).dispose();
+    if (step === 1) held = tf.memory().numTensors;
+  }
+  assertEquals(tf.memory().numTensors, held);
+  const result = await measure(parameters, {
+    shape: tiny,
+    documents: eight,
+    chosen: all,
+    chunkTokens: 20,
+  });
+  assertEquals(result.correct, 8);
+  assert(result.lossNats < 0.05, `loss ${result.lossNats}`);
+  assertEquals(tf.memory().numTensors, held);
+  disposeParameters(parameters);
+  for (const { first, second } of moments.values()) first.dispose(), second.dispose();
+  assertEquals(tf.memory().numTensors, before);
+});
+
+testOn(["wasm"], "saved and loaded weights classify alike", async () => {
+  const parameters = initialParameters(classifierSpecs(tiny), 1);
+  const options = { shape: tiny, documents: eight, chosen: all, chunkTokens: 100 };
+  const before = await measure(parameters, options);
+  const bytes = encodeTensors(
+    trainedFile({ shape: tiny, seed: 1 }, await readParameters(parameters)),
+  );
+  const file = decodeTensors(bytes);
+  assertEquals(trainedFrom(file), { shape: tiny, seed: 1 });
+  const again = parametersFrom(classifierSpecs(tiny), file.tensors);
+  assertEquals(await measure(again, options), before);
+  disposeParameters(parameters);
+  disposeParameters(again);
+});
+
+testOn(["wasm"], "a document is classified alike alone and among others", async () => {
+  const parameters = initialParameters(classifierSpecs(tiny), 1);
+  const logits = async (chosen: number[]) => {
+    const out = tf.tidy(() =>
+      classify(tiny, parameters, { batch: packBatch(eight, chosen) }).logits
+    );
+    const values = await out.data();
+    out.dispose();
+    return values;
+  };
+  const together = await logits(all);
+  for (const i of all) {
+    const worst = worstRelative(await logits([i]), together.subarray(i * 4, i * 4 + 4));
+    assert(worst < 1e-6, `document ${i} differs by ${worst}`);
+  }
+  disposeParameters(parameters);
+});
+
+Deno.test("models of one seed share the start of every parameter they have in common", () => {
+  const shapes = FUSIONS.map((fusion) => ({ ...tiny, fusion }));
+  const starts = shapes.map((shape) =>
+    new Map(classifierSpecs(shape).map((spec) => [spec.name, initialValue(spec, 7)]))
+  );
+  const names = new Set(starts.flatMap((start) => [...start.keys()]));
+  let compared = 0;
+  for (const name of names) {
+    if (name.startsWith("fusion.")) continue;
+    for (const start of starts) assertEquals(start.get(name), starts[0]!.get(name), name);
+    compared++;
+  }
+  assertEquals(compared, classifierSpecs({ ...tiny, fusion: "add" }).length);
+  const weight = classifierSpecs(tiny).find((spec) => spec.name === "encoder.0.ff1.weight")!;
+  assert(String(initialValue(weight, 7)) !== String(initialValue(weight, 8)));
+});
+
+Deno.test("initial weights have PyTorch's bounds, and padding's embedding is 0", () => {
+  for (const spec of classifierSpecs(tiny)) {
+    const values = initialValue(spec, 0);
+    const largest = Math.max(...values.map(Math.abs));
+    if (spec.initial.kind === "uniform") {
+      assert(
+        largest <= spec.initial.bound && (largest > 0.8 * spec.initial.bound || values.length < 9),
+      );
+    }
+    if (spec.name === "embedding") assertEquals(Math.max(...values.subarray(0, 16)), 0);
+  }
+});
+
+Deno.test("weights that do not fit the model are refused", () => {
+  const specs = classifierSpecs(tiny);
+  const values = new Map(
+    specs.map((spec) => [spec.name, { shape: spec.shape, values: initialValue(spec, 0) }]),
+  );
+  const without = new Map(values);
+  without.delete("embedding");
+  assertThrows(() => parametersFrom(specs, without), RangeError, 'parameter "embedding"');
+  values.set("more", { shape: [1], values: new Float32Array(1) });
+  assertThrows(() => parametersFrom(specs, values), RangeError, "more");
+});
+
+testOn(["cpu", "wasm"], "cross-entropy of certain and of even odds is 0 and ln K", async () => {
+  const loss = async (logits: number[]) => {
+    const tensor = tf.tensor2d(logits, [1, 3]);
+    const value = crossEntropy(tensor, Int32Array.of(1));
+    const [x] = await value.data();
+    tf.dispose([tensor, value]);
+    return x!;
+  };
+  assertEquals(await loss([0, 200, 0]), 0);
+  assert(Math.abs(await loss([5, 5, 5]) - Math.log(3)) < 1e-6);
+});

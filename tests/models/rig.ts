@@ -1,0 +1,51 @@
+/**
+ * Helpers of the model tests.
+ *
+ * @module
+ */
+import { type BackendName, startBackend } from "../../models/backend.ts";
+
+/** Largest difference, relative to the larger of the reference's largest value and `floor`. */
+export function worstRelative(
+  found: ArrayLike<number>,
+  reference: ArrayLike<number>,
+  floor = 1e-3,
+): number {
+  if (found.length !== reference.length) return Infinity;
+  let scale = floor, worst = 0;
+  for (let i = 0; i < reference.length; i++) scale = Math.max(scale, Math.abs(reference[i]!));
+  for (let i = 0; i < reference.length; i++) {
+    const difference = Math.abs(found[i]! - reference[i]!);
+    if (!(difference <= worst)) worst = difference;
+  }
+  return worst / scale;
+}
+
+/** Whether this machine has a WebGPU adapter. */
+export async function hasWebgpu(): Promise<boolean> {
+  return await navigator.gpu?.requestAdapter() != null;
+}
+
+/** Defines a test once for each backend that `backends` names; says so where one is missing. */
+export function testOn(
+  backends: readonly BackendName[],
+  name: string,
+  body: (backend: BackendName) => Promise<void> | void,
+): void {
+  for (const backend of backends) {
+    Deno.test({
+      name: `${name} (${backend})`,
+      // tfjs keeps a device and timers open.
+      sanitizeOps: backend !== "webgpu",
+      sanitizeResources: backend !== "webgpu",
+      fn: async () => {
+        if (backend === "webgpu" && !await hasWebgpu()) {
+          console.warn(`SKIPPED: ${name}: this machine has no WebGPU adapter`);
+          return;
+        }
+        await startBackend(backend);
+        await body(backend);
+      },
+    });
+  }
+}
