@@ -150,6 +150,9 @@ async function* chunksOf(
 /** Network failures are worth another attempt; a host that the process may not reach is not. */
 function asRequestError(cause: unknown): RequestError {
   if (cause instanceof RequestError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  // `fetch` says no more than that it failed; why stands below.
+  const messages: string[] = [];
+  for (let error = cause; error instanceof Error; error = error.cause) messages.push(error.message);
+  const message = [...new Set(messages)].join(": ") || String(cause);
   return new RequestError(message, !(cause instanceof Deno.errors.NotCapable), { cause });
 }

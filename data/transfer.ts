@@ -15,12 +15,14 @@ export class TransferError extends Error {
 
 /** How to get a file. */
 export interface TransferOptions {
-  /** Folder of mirrored files. */
+  /** Folder of mirrored files, or base URL below which they lie. */
   readonly mirror?: string | undefined;
   /** Hosts that may be asked; a redirect to any other is refused. */
   readonly hosts: readonly string[];
   /** Where the bytes received so far are kept; what it holds already is resumed. */
   readonly partial: string;
+  /** Whether `partial` outlives a failure that a later attempt may go on from. */
+  readonly keepPartial?: boolean;
   /** Called with the number of bytes the file has so far. */
   readonly onBytes?: (bytes: number) => void;
   /** Pauses before further attempts at a URL, in milliseconds; their number limits the attempts. */
@@ -33,8 +35,8 @@ const defaultBackoffMs = [500, 1000, 2000, 4000, 8000];
 const defaultIdleMs = 30_000;
 
 /**
- * Gets a file and verifies it. The destination appears only when everything is right; the partial
- * file is kept only where a later attempt can go on from it.
+ * Gets a file and verifies it: from the mirror, else from its own URLs. The destination appears only when everything is right; the partial file is kept only where
+ * a later attempt can go on from it and a checksum will judge the result.
  *
  * @throws {TransferError} If no place has the file, with what went wrong at each; if its bytes or
  * a checksum differ from the record.
@@ -45,7 +47,7 @@ export async function transferFile(
   options: TransferOptions,
 ): Promise<void> {
   const failures: string[] = [];
-  if (file.mirror !== undefined) {
+  if (file.mirror !== undefined && !isUrl(options.mirror)) {
     if (options.mirror === undefined) {
       failures.push(`no mirror folder is given, where it would be "${file.mirror}"`);
     } else {
@@ -57,18 +59,19 @@ export async function transferFile(
       failures.push(`the mirror has no "${file.mirror}"`);
     }
   }
-  for (const url of file.urls) {
+  for (const url of [...mirrorUrl(file, options.mirror), ...file.urls]) {
     try {
       await fetchVerified(file, url, options);
-      Deno.renameSync(options.partial, destination);
+      move(options.partial, destination);
       return;
     } catch (cause) {
       if (!(cause instanceof RequestError || cause instanceof ChecksumError)) throw cause;
       failures.push(`${url}: ${cause.message}`);
-      // What one URL sent must not be continued from another.
-      remove(options.partial);
+      // Only bytes that a checksum will judge may be continued, from wherever.
+      if (cause instanceof ChecksumError || !hasChecksum(file)) remove(options.partial);
     }
   }
+  if (!options.keepPartial) remove(options.partial);
   throw new TransferError(`Cannot get "${file.name}": ${failures.join("; ")}`);
 }
 
@@ -98,64 +101,117 @@ async function copyVerified(
       { cause },
     );
   }
-  Deno.renameSync(options.partial, destination);
+  move(options.partial, destination);
 }
 
 /** Fetches into the partial file until it is whole, then verifies it. */
 async function fetchVerified(file: RawFile, url: string, options: TransferOptions): Promise<void> {
-  const backoffMs = options.backoffMs ?? defaultBackoffMs;
-  const idleMs = options.idleMs ?? defaultIdleMs;
+  const { hosts, onBytes, backoffMs = defaultBackoffMs, idleMs = defaultIdleMs } = options;
   using target = await Deno.open(options.partial, { read: true, write: true, create: true });
-  let verifier = new Verifier(file);
-  const restart = () => {
-    target.truncateSync(0);
-    target.seekSync(0, Deno.SeekMode.Start);
-    verifier = new Verifier(file);
-  };
-  try {
-    await rehash(target, verifier);
-  } catch (error) {
-    if (!(error instanceof ChecksumError)) throw error;
-    restart();
-  }
+  const partial = new PartialFile(target, file);
+  if (hasChecksum(file)) await partial.resume();
+  else partial.restart();
   let validator: string | undefined;
   for (let attempt = 0;; attempt++) {
-    const before = verifier.bytes;
+    // Without a checksum only the server's word joins two answers into one file.
+    if (!hasChecksum(file) && validator === undefined) partial.restart();
+    const before = partial.bytes;
     try {
-      const { hosts } = options;
       const body = await openBody(url, { hosts, from: before, validator, idleMs });
       validator = body.validator;
-      if (body.from !== verifier.bytes) restart();
+      if (body.from !== partial.bytes) partial.restart();
       for await (const chunk of body.chunks) {
-        verifier.update(chunk);
-        await writeAll(target, chunk);
-        options.onBytes?.(verifier.bytes);
+        await partial.append(chunk);
+        onBytes?.(partial.bytes);
       }
-      if (file.bytes !== undefined && verifier.bytes < file.bytes) {
-        throw new RequestError(`ended after ${verifier.bytes} of ${file.bytes} bytes`, true);
+      if (file.bytes !== undefined && partial.bytes < file.bytes) {
+        throw new RequestError(`ended after ${partial.bytes} of ${file.bytes} bytes`, true);
       }
-      verifier.finish();
-      target.syncSync();
+      partial.finish();
       return;
     } catch (error) {
-      if (!(error instanceof RequestError) || !error.retry) throw error;
-      // A server that breaks off but gets on must not use the attempts up.
-      if (verifier.bytes > before + (1 << 20)) attempt = 0;
+      if (error instanceof ChecksumError && before > 0) {
+        // The bytes resumed from may have been the wrong ones.
+        partial.restart();
+      } else if (!(error instanceof RequestError) || !error.retry) {
+        throw error;
+      } else if (error.rangeRefused) {
+        partial.restart();
+      }
       const pause = backoffMs[attempt];
       if (pause === undefined) {
-        throw new RequestError(`${error.message}; gave up after ${attempt + 1} attempts`, false);
+        if (error instanceof ChecksumError) throw error;
+        const { message } = error as RequestError;
+        throw new RequestError(`${message}; gave up after ${attempt + 1} attempts`, false);
       }
-      if (error.rangeRefused) restart();
+      // A server that breaks off but gets on must not use the attempts up.
+      if (partial.bytes > before + (1 << 20)) attempt = -1;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }
 
-async function rehash(target: Deno.FsFile, verifier: Verifier): Promise<void> {
-  const buffer = new Uint8Array(1 << 20);
-  for (let read; (read = await target.read(buffer)) !== null;) {
-    verifier.update(buffer.subarray(0, read));
+/** A file under way, hashed as it grows. */
+class PartialFile {
+  readonly #target: Deno.FsFile;
+  readonly #file: RawFile;
+  #verifier: Verifier;
+
+  constructor(target: Deno.FsFile, file: RawFile) {
+    this.#target = target;
+    this.#file = file;
+    this.#verifier = new Verifier(file);
   }
+
+  get bytes(): number {
+    return this.#verifier.bytes;
+  }
+
+  /** Takes over what an earlier attempt left. */
+  async resume(): Promise<void> {
+    const buffer = new Uint8Array(1 << 20);
+    try {
+      for (let read; (read = await this.#target.read(buffer)) !== null;) {
+        this.#verifier.update(buffer.subarray(0, read));
+      }
+    } catch (error) {
+      if (!(error instanceof ChecksumError)) throw error;
+      this.restart();
+    }
+  }
+
+  restart(): void {
+    this.#target.truncateSync(0);
+    this.#target.seekSync(0, Deno.SeekMode.Start);
+    this.#verifier = new Verifier(this.#file);
+  }
+
+  async append(chunk: Uint8Array): Promise<void> {
+    this.#verifier.update(chunk);
+    await writeAll(this.#target, chunk);
+  }
+
+  /** @throws {ChecksumError} If the whole is not what the record says. */
+  finish(): void {
+    this.#verifier.finish();
+    this.#target.syncSync();
+  }
+}
+
+/** Whether a mirror is a base URL, not a folder. */
+function isUrl(mirror: string | undefined): boolean {
+  return mirror !== undefined && /^https?:\/\//.test(mirror);
+}
+
+/** The URL of a file in a mirror that is a base URL. */
+function mirrorUrl({ mirror: path }: RawFile, mirror: string | undefined): string[] {
+  if (path === undefined || mirror === undefined || !isUrl(mirror)) return [];
+  const base = mirror.endsWith("/") ? mirror : `${mirror}/`;
+  return [new URL(path.split("/").map(encodeURIComponent).join("/"), base).href];
+}
+
+function hasChecksum({ sha256, sha1, md5 }: RawFile): boolean {
+  return (sha256 ?? sha1 ?? md5) !== undefined;
 }
 
 async function writeAll(target: Deno.FsFile, chunk: Uint8Array): Promise<void> {
@@ -170,6 +226,17 @@ function exists(path: string): boolean {
       return false;
     }
     throw error;
+  }
+}
+
+/** Renames, or where the two lie on different file systems, copies and removes. */
+function move(from: string, to: string): void {
+  try {
+    Deno.renameSync(from, to);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EXDEV") throw error;
+    Deno.copyFileSync(from, to);
+    Deno.removeSync(from);
   }
 }
 

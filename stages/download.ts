@@ -10,6 +10,7 @@ import {
   type Description,
   descriptionName,
   type FileSource,
+  type Source,
   sourceSchema,
   type SyntheticSource,
 } from "../data/source.ts";
@@ -21,12 +22,16 @@ import { defineStage, type StageContext } from "../pipeline/stage.ts";
 const params = z.strictObject({
   /** A record of data/sources.yaml, or one of the same form. */
   source: sourceSchema,
+  /** What to take, the first that the mirror folder holds, where it does not hold the source. */
+  fallbacks: z.array(sourceSchema).default([]),
 });
 
 type Params = z.infer<typeof params>;
 
 /** Files fetched at the same time. */
 const atOnce = 4;
+/** Bytes between two reports of progress. */
+const progressStep = 1 << 20;
 
 /**
  * Output `raw` holds the source's files as verified, and `source.json`, which tells how to read
@@ -41,6 +46,7 @@ export const download = defineStage<Params>({
   checkpoints: true,
   access: ({ source }) =>
     source.format === "generated" ? {} : { hosts: hostsOf(source), mirror: true },
+  settle: (params, { mirror }) => ({ source: settleSource(params, mirror), fallbacks: [] }),
   async run(context) {
     const { source } = context.params;
     const description = source.format === "generated"
@@ -50,6 +56,26 @@ export const download = defineStage<Params>({
     Deno.writeTextFileSync(join(context.output("raw"), descriptionName), text);
   },
 });
+
+/**
+ * The source, unless a mirror folder lacks some of its files and has all of a fallback's. What was
+ * taken is told by the artifacts: their `kind` and `note` are the record's.
+ */
+function settleSource({ source, fallbacks }: Params, mirror: string | undefined): Source {
+  if (mirror === undefined || URL.canParse(mirror)) return source;
+  const held = (candidate: Source) =>
+    candidate.format === "generated" ||
+    candidate.files.every(({ mirror: path }) => path !== undefined && exists(join(mirror, path)));
+  return [source, ...fallbacks].find(held) ?? source;
+}
+
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
 
 /** Hosts of a source's URLs and those they may redirect to. */
 function hostsOf(source: FileSource): string[] {
@@ -62,12 +88,17 @@ async function fetchFiles(
   source: FileSource,
 ): Promise<Description> {
   const raw = context.output("raw");
+  const { mirror } = context;
   const hosts = hostsOf(source);
+  if (mirror !== undefined && URL.canParse(mirror)) hosts.push(new URL(mirror).host);
   const received = new Map<string, number>();
   const expected = source.files.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+  let reported = 0;
   const report = () => {
     let done = 0;
     for (const bytes of received.values()) done += bytes;
+    if (done < reported + progressStep && done !== expected) return;
+    reported = done;
     context.progress({ done, total: Math.max(done, expected), unit: "bytes" });
   };
   const waiting = [...source.files.entries()];
@@ -84,9 +115,10 @@ async function fetchFiles(
         : join(context.checkpoints, `${index}.part`);
       try {
         await transferFile(file, path, {
-          mirror: context.mirror,
+          mirror,
           hosts,
           partial,
+          keepPartial: context.checkpoints !== undefined,
           onBytes(bytes) {
             received.set(file.name, bytes);
             report();

@@ -147,7 +147,8 @@ Deno.test("a record whose path leads out of the folder, or with a file from nowh
 });
 
 Deno.test("the stage may reach the hosts of its source and no others", () => {
-  const access = (name: string) => download.access?.({ source: sourceSchema.parse(sources[name]) });
+  const access = (name: string) =>
+    download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [] });
   assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], mirror: true });
   assertEquals(access("imdb_labelled"), { hosts: [], mirror: true });
   assertEquals(access("synthetic_short"), {});
@@ -185,4 +186,26 @@ Deno.test({
       });
     }
   },
+});
+
+Deno.test("a fallback is taken only where the mirror holds it and not the source", async () => {
+  await fresh((directory) => {
+    const official = sourceSchema.parse(mirrored("1,a\n"));
+    const sample = sourceSchema.parse({
+      ...mirrored("x", { mirror: "mine/b.csv" }),
+      name: "sample",
+    });
+    const folder = mirror(directory, "1,a\n");
+    const settled = (mirror: string | undefined, fallbacks = [sample]) =>
+      download.settle!({ source: official, fallbacks }, { mirror }).source.name;
+    assertEquals(settled(folder), "mine");
+    Deno.renameSync(join(folder, "mine/a.csv"), join(folder, "mine/b.csv"));
+    assertEquals(settled(folder), "sample");
+    assertEquals(settled(folder, []), "mine");
+    assertEquals(settled(undefined), "mine");
+    assertEquals(settled("https://example.org/"), "mine");
+    Deno.removeSync(join(folder, "mine/b.csv"));
+    assertEquals(settled(folder), "mine");
+    return Promise.resolve();
+  });
 });
