@@ -44,9 +44,10 @@ export function deltaTable(results: Results): Table {
       ...(published ? [delta.published === null ? "–" : points(delta.published)] : []),
     ]),
     notes: [
-      `Intervals are Student t intervals of the mean paired difference. ${
-        counted(results.missing.length, "run")
-      } of the grid missing.`,
+      "Intervals are Student t intervals of the mean paired difference." +
+      (results.missing.length > 0
+        ? ` ${counted(results.missing.length, "run")} of the grid missing.`
+        : ""),
     ],
   };
 }

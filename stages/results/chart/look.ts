@@ -32,15 +32,19 @@ export const INK = "#1b1b1b";
 export const FAINT = "#595959";
 export const RULE = "#d6d6d6";
 
-/** Typeface of the shipped font, then what a reader's machine may have. */
-export const FONT = "Source Sans 3, Helvetica Neue, Helvetica, Arial, sans-serif";
+/**
+ * Typeface of the shipped font, then what a reader's machine may have. A family whose name has a
+ * word that starts with a digit must be quoted, or a browser drops the whole list.
+ */
+export const FONT = "'Source Sans 3', 'Helvetica Neue', Helvetica, Arial, sans-serif";
 
 /** Vega-Lite configuration of every chart. */
 export const CONFIG = {
   aria: false,
   background: "transparent",
   font: FONT,
-  padding: 8,
+  // Room on the right for typefaces wider than the shipped one.
+  padding: { left: 8, top: 8, right: 28, bottom: 8 },
   title: {
     anchor: "start",
     frame: "group",

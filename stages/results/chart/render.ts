@@ -9,6 +9,7 @@ import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import fontRanges from "@fontsource/source-sans-3/unicode.json" with { type: "json" };
 import * as vega from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { escapeXml } from "../escape.ts";
 import { type Chart, CONFIG } from "./look.ts";
 
 /** Vega's own text measuring, which it exports without a type. */
@@ -90,19 +91,6 @@ export function textWidth(text: string, fontSize: number): number {
   }
   return em * fontSize;
 }
-
-/** Escapes text for XML and HTML, in elements and in quoted attributes. */
-export function escapeXml(text: string): string {
-  return text.replace(/[&<>"']/g, (mark) => ESCAPES[mark]!);
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
 
 const SUBSETS = ["latin", "latin-ext", "greek", "cyrillic"] as const;
 const FONT_FILES = SUBSETS.filter((subset) => subset in fontRanges).flatMap((subset) =>

@@ -1,0 +1,285 @@
+/**
+ * The report: one page that opens without a network.
+ *
+ * @module
+ */
+import { accuracyTable, datasetTitle, kindLabel } from "../accuracy_table.ts";
+import { deltaTable } from "../delta_table.ts";
+import { counted, grouped, percent } from "../format.ts";
+import { lengthTable } from "../length_table.ts";
+import { encodingTitle, operatorTitle } from "../order.ts";
+import type { Results } from "../results.ts";
+import type { Table } from "../table.ts";
+import { type Html, html, trusted } from "./html.ts";
+import { figureHtml, svgText, tableHtml } from "./parts.ts";
+import { STYLE } from "./style.ts";
+
+/** What the page is made of besides the results. */
+export interface PageParts {
+  /** Figures in order: their file stem and SVG text. */
+  readonly figures: readonly { readonly name: string; readonly svg: string }[];
+  /** Names of the table files beside the page, in `../tables/`. */
+  readonly tableFiles: readonly string[];
+  /** SHA-256 of the results file every number comes from. */
+  readonly resultsSha256: string;
+}
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly body: Html;
+}
+
+/** The whole page as text. */
+export function pageHtml(results: Results, parts: PageParts): string {
+  const sections = [
+    runSection(results),
+    accuracySection(results),
+    deltaSection(results, parts),
+    figureSection(parts),
+    lengthSection(results),
+    traceSection(results, parts),
+  ].filter((section): section is Section => section !== null);
+  const page = html`
+    <!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>${results.experiment}: what was reproduced</title>
+        <style>${trusted(STYLE)}</style>
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the results</a>
+        <header>
+    <h1>${results.experiment}</h1>
+    <p class="lead">${leadText(results)}</p>
+    ${noticeHtml(results)}
+    <nav aria-label="Sections"><ul>
+    ${sections.map((section) =>
+      html`
+        <li><a href="#${section.id}">${section.title}</a></li>
+      `
+    )}</ul></nav>
+        </header>
+        <main id="content" tabindex="-1">
+    ${sections.map((section) =>
+      html`
+        <section aria-labelledby="${section.id}">
+        <h2 id="${section.id}">${section.title}</h2>
+        ${section.body}</section>
+      `
+    )}</main>
+        <footer>
+          <p>Made by Lockstep from the results file with SHA-256 <code>${parts
+            .resultsSha256}</code>.</p>
+        </footer>
+      </body>
+    </html>
+  `;
+  return page.html;
+}
+
+function leadText(results: Results): string {
+  const runs = results.conditions.reduce((total, cell) => total + cell.n, 0);
+  if (runs === 0) return "No run has been evaluated yet.";
+  const protocols = results.protocols.length === 0
+    ? ""
+    : `, trained by the ${results.protocols.map((name) => `“${name}”`).join(" and ")} protocol`;
+  return `${counted(runs, "run")}: ${counted(results.datasets.length, "dataset")}, ${
+    counted(results.operators.length, "fusion operator")
+  }, ${counted(results.seeds.length, "seed")}${protocols}.`;
+}
+
+/** Says first of all which numbers are not measurements on the paper's data. */
+function noticeHtml(results: Results): Html | null {
+  const titles = (kind: string) =>
+    results.datasets
+      .filter((entry) => (entry.corpus?.source.kind ?? "undescribed") === kind)
+      .map((entry) => datasetTitle(entry, entry.dataset)).join(", ");
+  const lines = [
+    ["sample", "ran on a sample of the paper's data, not on all of it"],
+    ["synthetic", "ran on synthetic data, which has no counterpart in the paper"],
+    ["undescribed", "ran on data that was not described"],
+  ].flatMap(([kind, text]) => titles(kind!) === "" ? [] : [`${titles(kind!)} ${text}.`]);
+  if (lines.length === 0) return null;
+  return html`
+    <div class="notice" role="note"><strong>Before you compare.</strong> ${lines.join(" ")}</div>
+  `;
+}
+
+function runSection(results: Results): Section {
+  const table: Table = {
+    id: "datasets",
+    caption: "Data the runs were trained and tested on",
+    columns: [
+      { title: "Dataset" },
+      { title: "Data" },
+      { title: "Train", align: "right" },
+      { title: "Test", align: "right" },
+      { title: "Classes", align: "right" },
+      { title: "Commonest class", align: "right" },
+      { title: "Vocabulary", align: "right" },
+      { title: "In two splits", align: "right" },
+    ],
+    rows: results.datasets.map((entry) => {
+      const corpus = entry.corpus;
+      const documents = (split: string) => {
+        const count = corpus?.splits[split]?.documents;
+        return count === undefined ? "–" : grouped(count);
+      };
+      return [
+        datasetTitle(entry, entry.dataset),
+        kindLabel(entry),
+        documents("train"),
+        documents("test"),
+        corpus ? String(corpus.classes.length) : "–",
+        entry.majorityShare === null ? "–" : `${percent(entry.majorityShare, 1)} %`,
+        corpus ? grouped(corpus.vocabularySize) : "–",
+        corpus ? grouped(corpus.duplicatesAcrossSplits) : "–",
+      ];
+    }),
+    notes: [
+      "Commonest class: the test accuracy of always answering with it. In two splits: documents " +
+      "that stand in more than one split.",
+    ],
+  };
+  const operators = results.operators.map(operatorTitle).join(", ");
+  const encodings = results.encodings.map(encodingTitle).join(", ");
+  return {
+    id: "what-was-run",
+    title: "What was run",
+    body: html`
+      ${tableHtml(table)}<ul>
+        ${results.datasets.flatMap((entry) =>
+          entry.corpus === null ? [] : [html`
+            <li>${datasetTitle(entry, entry.dataset)}: ${entry.corpus.source.note}</li>
+          `]
+        )}
+        <li>Fusion operators: ${operators || "none"}</li>
+        <li>Positional encodings: ${encodings || "none"}</li>
+        <li>Seeds: ${results.seeds.join(", ") || "none"}</li>
+        <li>Protocol: ${results.protocols.join(", ") || "not recorded"}</li>
+      </ul>
+      ${missingHtml(results)}
+    `,
+  };
+}
+
+function missingHtml(results: Results): Html | null {
+  if (results.missing.length === 0) return null;
+  const names = results.missing.map((cell) =>
+    html`
+      <li>${cell.dataset}, ${encodingTitle(cell.encoding)}, ${operatorTitle(
+        cell.operator,
+      )}, seed ${cell.seed}</li>
+    `
+  );
+  return html`
+    <details>
+      <summary>${counted(results.missing.length, "run")} of the grid missing</summary>
+      <ul>
+    ${names}</ul>
+    </details>
+  `;
+}
+
+function accuracySection(results: Results): Section | null {
+  if (results.conditions.length === 0) return null;
+  const tables = results.encodings.map((encoding) =>
+    tableHtml(accuracyTable(results, { encoding, id: `accuracy-${encoding}` }))
+  );
+  const every: Table = {
+    id: "every-run",
+    caption: "Every run",
+    columns: [
+      { title: "Dataset" },
+      { title: "Encoding" },
+      { title: "Operator" },
+      { title: "Seed", align: "right" },
+      { title: "Correct", align: "right" },
+      { title: "Documents", align: "right" },
+      { title: "Accuracy, %", align: "right" },
+      { title: "Loss, nats", align: "right" },
+    ],
+    rows: results.conditions.flatMap((cell) =>
+      cell.runs.map((run) => [
+        cell.dataset,
+        encodingTitle(cell.encoding),
+        operatorTitle(cell.operator),
+        String(run.seed),
+        grouped(run.correct),
+        grouped(run.documents),
+        percent(run.accuracy),
+        run.lossNats.toFixed(4),
+      ])
+    ),
+  };
+  return {
+    id: "accuracy",
+    title: "Accuracy beside the paper's",
+    body: html`
+      ${tables}<details><summary>Every run, one by one</summary>
+      ${tableHtml(every)}</details>
+    `,
+  };
+}
+
+function deltaSection(results: Results, parts: PageParts): Section | null {
+  if (results.deltas.length === 0) return null;
+  const figure = parts.figures.find((each) => each.name === "delta");
+  return {
+    id: "differences",
+    title: `Differences from ${operatorTitle(results.baseline)}, seed by seed`,
+    body: html`${figure ? drawn(figure) : null}${tableHtml(deltaTable(results))}`,
+  };
+}
+
+function figureSection(parts: PageParts): Section | null {
+  const others = parts.figures.filter((each) => each.name !== "delta");
+  if (others.length === 0) return null;
+  return { id: "figures", title: "Figures", body: html`${others.map(drawn)}` };
+}
+
+function drawn(figure: PageParts["figures"][number]): Html {
+  return figureHtml(figure.svg, {
+    id: `figure-${figure.name}`,
+    title: svgText(figure.svg, "title") || figure.name,
+    words: svgText(figure.svg, "desc"),
+  });
+}
+
+function lengthSection(results: Results): Section | null {
+  if (results.datasets.every((entry) => entry.corpus === null)) return null;
+  return {
+    id: "document-lengths",
+    title: "Document lengths",
+    body: tableHtml(lengthTable(results)),
+  };
+}
+
+function traceSection(results: Results, parts: PageParts): Section {
+  const files = parts.tableFiles.map((name) =>
+    html`
+      <li><a href="../tables/${name}">${name}</a></li>
+    `
+  );
+  return {
+    id: "trace",
+    title: "Where the numbers come from",
+    body: html`<p>Every number above is computed from the evaluated runs listed under
+“Every run”; differences are taken between runs of the same seed, from counts of correctly
+classified documents. Intervals have ${percent(results.confidence, 0)} % coverage if differences
+are close to normal. <code>deno task why</code> followed by an instance's name lists what went
+into it.</p>
+${
+      files.length > 0
+        ? html`
+          <p>The same numbers for programs and papers:</p>
+          <ul>
+          ${files}</ul>
+        `
+        : null
+    }`,
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * Tables and figures as HTML.
+ *
+ * @module
+ */
+import { FAINT, INK, RULE } from "../chart/look.ts";
+import type { Table } from "../table.ts";
+import { type Html, html, trusted } from "./html.ts";
+
+/**
+ * A table with its caption, scoped headers and notes, in a region that scrolls sideways by
+ * keyboard where the screen is narrow. A leading empty cell belongs to the row group above.
+ */
+export function tableHtml(table: Table): Html {
+  const groups: (readonly string[])[][] = [[]];
+  const breaks = new Set(table.breaks ?? []);
+  table.rows.forEach((row, index) => {
+    groups.at(-1)!.push(row);
+    if (breaks.has(index) && index < table.rows.length - 1) groups.push([]);
+  });
+  const side = (column: number) =>
+    trusted(table.columns[column]?.align === "right" ? ' class="right"' : "");
+  const head = table.columns.map((column, index) =>
+    html`
+      <th scope="col" ${side(index)}>${column.title}</th>
+    `
+  );
+  const bodies = groups.map((rows) =>
+    html`
+      <tbody>
+      ${rows.map((row) =>
+        html`
+          <tr>${row.map((cell, index) => cellHtml(cell, index, rows, row, side))}</tr>
+        `
+      )}</tbody>
+    `
+  );
+  return html`
+    <div class="scroll" role="region" tabindex="0" aria-labelledby="${table.id}-caption">
+      <table id="${table.id}">
+    <caption id="${table.id}-caption"><span>${table.caption}</span></caption>
+    <thead><tr>${head}</tr></thead>
+    ${bodies}</table>
+    </div>
+    ${(table.notes ?? []).map((note) =>
+      html`
+        <p class="note">${note}</p>
+      `
+    )}
+  `;
+}
+
+function cellHtml(
+  cell: string,
+  index: number,
+  rows: readonly (readonly string[])[],
+  row: readonly string[],
+  side: (column: number) => Html,
+): Html {
+  if (index > 0) {
+    return cell.length > 60
+      ? html`<td class="wide">${cell}</td>`
+      : html`<td${side(index)}>${cell}</td>`;
+  }
+  // One header for all rows of a group whose first cells are empty below the first.
+  const first = rows[0] === row;
+  const spans = first && rows.length > 1 && rows.slice(1).every((each) => each[0] === "");
+  if (spans) return html`<th scope="rowgroup" rowspan="${rows.length}">${cell}</th>`;
+  if (!first && cell === "" && rows.slice(1).every((each) => each[0] === "")) return trusted("");
+  return html`<th scope="row">${cell}</th>`;
+}
+
+/**
+ * A figure from the plot stage, inlined: its ids made unique on the page, its three inks handed to
+ * the page's theme.
+ *
+ * @throws {SyntaxError} If `svg` does not start with an `<svg>` element.
+ */
+export function figureHtml(svg: string, options: {
+  readonly id: string;
+  readonly title: string;
+  /** What the figure shows, for those who can't see it. */
+  readonly words: string;
+}): Html {
+  if (!svg.startsWith("<svg")) throw new SyntaxError("figureHtml: must start with <svg");
+  const own = svg.trimEnd()
+    .replace(/\bid="([^"]*)"/g, `id="${options.id}-$1"`)
+    .replace(/url\(#([^)]*)\)/g, `url(#${options.id}-$1)`)
+    .replace(
+      /\baria-labelledby="([^"]*)"/g,
+      (_, ids: string) =>
+        `aria-labelledby="${ids.split(" ").map((id) => `${options.id}-${id}`).join(" ")}"`,
+    )
+    .replaceAll(`"${INK}"`, '"var(--ink)"')
+    .replaceAll(`"${FAINT}"`, '"var(--faint)"')
+    .replaceAll(`"${RULE}"`, '"var(--rule)"');
+  return html`
+    <figure id="${options.id}">
+      <div class="scroll" role="region" tabindex="0" aria-label="Figure: ${options.title}">
+        ${trusted(own)}
+          </div>
+      <figcaption>
+        <details>
+          <summary>The figure in words</summary>
+          <p>${options.words}</p>
+        </details>
+      </figcaption>
+    </figure>
+  `;
+}
+
+/** The text of an SVG's own `<title>` or `<desc>`; empty if it has none. */
+export function svgText(svg: string, element: "title" | "desc"): string {
+  const text = svg.match(new RegExp(`<${element}\\b[^>]*>([^<]*)</${element}>`))?.[1] ?? "";
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+}

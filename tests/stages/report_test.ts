@@ -1,0 +1,140 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { aggregate } from "../../stages/aggregate.ts";
+import { plot } from "../../stages/plot.ts";
+import { report } from "../../stages/report.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+
+const published = {
+  table1: {
+    ag_news: { add: [91.15, 0.08], concat: [90.93, 0.11], gate_scalar: [91.07, 0.09] },
+  },
+};
+
+async function paged(grids: readonly MadeUp[], title = "Fusion Matters") {
+  const directory = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(directory, grids);
+  const { outputs } = await runStage(aggregate, { published, title }, { directory, inputs });
+  const results = artifact(outputs["results"]!);
+  const figures = [];
+  for (const kind of ["delta", "curves"]) {
+    const own = Deno.makeTempDirSync();
+    const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
+    figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
+  }
+  const tables = artifact(outputs["tables"]!);
+  const run = await runStage(report, {}, { directory, inputs: { results, tables, figures } });
+  return { page: Deno.readTextFileSync(run.outputs["page"]!), results };
+}
+
+/** Elements that have no end tag in HTML. */
+const VOID = new Set(["meta", "br", "hr", "img", "link"]);
+
+/** Checks nesting and returns the tags in order. */
+function tagsOf(page: string): { name: string; attributes: string }[] {
+  const open: string[] = [];
+  const tags: { name: string; attributes: string }[] = [];
+  const text = page.replace(/<!doctype html>/, "").replace(/<style>.*?<\/style>/s, "");
+  const rest = text.replace(
+    /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[\w:-]+(?:="[^"]*")?)*)\s*(\/?)>/g,
+    (_, end, name, attributes, empty) => {
+      if (end) assertEquals(open.pop(), name, `closing ${name}`);
+      else {
+        tags.push({ name, attributes });
+        if (!empty && !VOID.has(name)) open.push(name);
+      }
+      return "";
+    },
+  );
+  assertEquals(open, []);
+  assert(!/[<>]/.test(rest), rest.match(/.{40}[<>].{40}/s)?.[0] ?? "stray mark");
+  return tags;
+}
+
+Deno.test("the page is well formed, its ids are unique and its references lead somewhere", async () => {
+  const { page } = await paged([AG, ARXIV, SHORT]);
+  tagsOf(page);
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map((match) => match[1]!);
+  assertEquals(ids.length, new Set(ids).size);
+  const references = [
+    ...[...page.matchAll(/href="#([^"]*)"/g)].map((match) => match[1]!),
+    ...[...page.matchAll(/url\(#([^)]*)\)/g)].map((match) => match[1]!),
+    ...[...page.matchAll(/aria-labelledby="([^"]*)"/g)].flatMap((match) => match[1]!.split(" ")),
+  ];
+  assert(references.length > 10);
+  for (const id of references) assert(ids.includes(id), `nothing has the id ${id}`);
+});
+
+Deno.test("the page asks nothing of the network", async () => {
+  const { page } = await paged([AG, SHORT]);
+  const addresses = [...page.matchAll(/\b(?:src|href|xlink:href|action)="([^"]*)"/g)]
+    .map((match) => match[1]!);
+  for (const address of addresses) assert(/^(#|\.\.\/tables\/[\w.]+$)/.test(address), address);
+  assert(!/@import|url\((?!#)|<script|<link|<iframe/.test(page));
+});
+
+Deno.test("headings descend one level at a time and every header cell has a scope", async () => {
+  const { page } = await paged([AG, ARXIV]);
+  const tags = tagsOf(page);
+  const levels = tags.filter((tag) => /^h[1-6]$/.test(tag.name)).map((tag) => Number(tag.name[1]));
+  assertEquals(levels[0], 1);
+  assertEquals(levels.filter((level) => level === 1).length, 1);
+  levels.reduce((last, level) => {
+    assert(level <= last + 1, `h${level} after h${last}`);
+    return level;
+  });
+  for (const tag of tags) if (tag.name === "th") assertStringIncludes(tag.attributes, "scope=");
+  assertEquals(
+    tags.filter((tag) => tag.name === "table").length,
+    tags.filter((tag) => tag.name === "caption").length,
+  );
+});
+
+Deno.test("every body row of every table fills all columns", async () => {
+  const { page } = await paged([AG, ARXIV, SHORT]);
+  for (const [table] of page.matchAll(/<table.*?<\/table>/gs)) {
+    const columns = table.match(/<th scope="col"/g)!.length;
+    for (const [body] of table.matchAll(/<tbody>.*?<\/tbody>/gs)) {
+      let spanned = 0;
+      for (const [row] of body.matchAll(/<tr>.*?<\/tr>/gs)) {
+        const own = row.match(/<t[dh]\b/g)!.length;
+        assertEquals(own + (spanned > 0 ? 1 : 0), columns, row);
+        spanned = Math.max(spanned - 1, Number(row.match(/rowspan="(\d+)"/)?.[1] ?? 1) - 1);
+      }
+    }
+  }
+});
+
+Deno.test("text from outside is escaped wherever it lands", async () => {
+  const evil = `<script>alert("x")</script> & 'co'`;
+  const { page } = await paged([{ ...AG, title: evil }], evil);
+  tagsOf(page);
+  assert(!page.includes("<script"));
+  assertStringIncludes(
+    page,
+    "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;co&#39;",
+  );
+});
+
+Deno.test("the page says first which data is not the paper's", async () => {
+  const { page } = await paged([AG, ARXIV, SHORT]);
+  const notice = page.indexOf("AG News ran on a sample of the paper");
+  assert(notice > 0 && notice < page.indexOf("<table"));
+  assertStringIncludes(page, "Synthetic, short ran on synthetic data");
+  const official = await paged([ARXIV]);
+  assert(!official.page.includes("Before you compare"));
+});
+
+Deno.test("the page shows the paper's number under ours and names the results it rests on", async () => {
+  const { page, results } = await paged([AG]);
+  const ours = page.indexOf("91.19 ± 0.10");
+  const theirs = page.indexOf("91.15 ± 0.08");
+  assert(ours > 0 && theirs > ours);
+  assertStringIncludes(page, results.sha256);
+});
+
+Deno.test("a page without a single run still opens", async () => {
+  const { page } = await paged([]);
+  tagsOf(page);
+  assertStringIncludes(page, "No run has been evaluated yet");
+});
