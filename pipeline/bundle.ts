@@ -21,7 +21,7 @@ export interface Bundle {
   readonly bundler: string;
 }
 
-/** Where the definition of a stage stands: one file per stage. */
+/** Where the definition of a stage stands: one file per stage, which exports it by its name. */
 export function stagePath(root: string, stage: string): string {
   return join(root, "stages", `${stage}.ts`);
 }
@@ -50,7 +50,9 @@ export async function bundleStages(
       const result = await esbuild.build({
         absWorkingDir: root,
         stdin: {
-          contents: `export { default } from ${JSON.stringify(stagePath(root, stage))};`,
+          contents: `export { ${stage} as default } from ${
+            JSON.stringify(stagePath(root, stage))
+          };`,
           resolveDir: root,
           loader: "ts",
         },

@@ -38,6 +38,7 @@ export interface TraceRow extends Stat {
   readonly key: string;
   readonly instance: string;
   readonly stage: string;
+  readonly run: string;
   readonly started: string;
   readonly seconds: number;
   /** The trace's outputs, as JSON. */
@@ -47,12 +48,12 @@ export interface TraceRow extends Stat {
 const VERSION = 1;
 const TABLES = `
   CREATE TABLE trace (
-    key TEXT PRIMARY KEY, instance TEXT NOT NULL, stage TEXT NOT NULL, started TEXT NOT NULL,
+    key TEXT PRIMARY KEY, instance TEXT NOT NULL, stage TEXT NOT NULL, run TEXT NOT NULL, started TEXT NOT NULL,
     seconds REAL NOT NULL, outputs TEXT NOT NULL,
     size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
   ) WITHOUT ROWID;
-  CREATE INDEX trace_instance ON trace (instance, started);
-  CREATE INDEX trace_stage ON trace (stage, started);
+  CREATE INDEX trace_instance ON trace (instance, run, started);
+  CREATE INDEX trace_stage ON trace (stage, run, started);
   CREATE TABLE blob (
     sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
   ) WITHOUT ROWID;
@@ -119,23 +120,26 @@ export class Catalog {
     return this.#prepare("SELECT * FROM trace WHERE key = ?").get(key) as TraceRow | undefined;
   }
 
-  /** The most recent trace of an instance. */
-  latest(instance: string): TraceRow | undefined {
-    return this.#prepare("SELECT * FROM trace WHERE instance = ? ORDER BY started DESC LIMIT 1")
-      .get(instance) as TraceRow | undefined;
+  /** The most recent trace of an instance in a run. */
+  latest(instance: string, run: string): TraceRow | undefined {
+    return this.#prepare(
+      "SELECT * FROM trace WHERE instance = ? AND run = ? ORDER BY started DESC LIMIT 1",
+    ).get(instance, run) as TraceRow | undefined;
   }
 
-  /** Seconds that recent instances of a stage took, newest first. */
-  recentSeconds(stage: string): number[] {
-    return this.#prepare("SELECT seconds FROM trace WHERE stage = ? ORDER BY started DESC LIMIT 25")
-      .all(stage).map((row) => row["seconds"] as number);
+  /** Seconds that recent instances of a stage took in a run, newest first. */
+  recentSeconds(stage: string, run: string): number[] {
+    return this.#prepare(
+      "SELECT seconds FROM trace WHERE stage = ? AND run = ? ORDER BY started DESC LIMIT 25",
+    ).all(stage, run).map((row) => row["seconds"] as number);
   }
 
   putTrace(row: TraceRow): void {
-    this.#prepare("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    this.#prepare("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
       row.key,
       row.instance,
       row.stage,
+      row.run,
       row.started,
       row.seconds,
       row.outputs,

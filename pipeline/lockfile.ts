@@ -14,10 +14,16 @@ import type { Exactness } from "./stage.ts";
 import { writeAtomically } from "./sealed.ts";
 import type { Trace } from "./trace.ts";
 
+/** One locked output; a measured one has no digest. */
+export interface LockedOutput {
+  readonly exactness: Exactness;
+  readonly sha256?: Sha256;
+}
+
 /** One locked instance. */
 export interface LockEntry {
   readonly key: Sha256;
-  readonly outputs: Readonly<Record<string, { exactness: Exactness; sha256: Sha256 }>>;
+  readonly outputs: Readonly<Record<string, LockedOutput>>;
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -36,16 +42,18 @@ export function lockName(run: { experiment: string; profile: string; backend: st
 /** The line of the lock for a trace. */
 export function toEntry(trace: Trace): LockEntry {
   const outputs = Object.entries(trace.outputs).map(([name, { exactness, sha256 }]) =>
-    [name, { exactness, sha256 }] as const
+    [name, exactness === "measured" ? { exactness } : { exactness, sha256 }] as const
   );
   return { key: trace.key, outputs: Object.fromEntries(outputs), metrics: trace.metrics };
 }
 
-/** The text of a lock file. Measured outputs are named, but their digests mean nothing. */
+/** The text of a lock file. Measured outputs are named without a digest: theirs means nothing. */
 export function formatLock(run: { experiment: string; profile: string }, lock: Lock): string {
   const lines = [...lock].map(([instance, { key, outputs, metrics }]) => {
     const parts = Object.entries(outputs).sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([name, { exactness, sha256 }]) => `${name}=${exactness}:${sha256}`);
+      .map(([name, { exactness, sha256 }]) =>
+        exactness === "measured" ? `${name}=measured` : `${name}=${exactness}:${sha256}`
+      );
     const figures = Object.entries(metrics).sort(([a], [b]) => a < b ? -1 : 1)
       .map(([name, value]) => `${name}=${value}`);
     return [instance, `key=${key}`, ...parts, ...figures].join("  ");
@@ -73,12 +81,13 @@ export function readLock(path: string, name: string): Lock | undefined {
     if (line === "" || line.startsWith("#")) return;
     const [instance = "", ...fields] = line.split("  ");
     let key: Sha256 | undefined;
-    const outputs: Record<string, { exactness: Exactness; sha256: Sha256 }> = {};
+    const outputs: Record<string, LockedOutput> = {};
     const metrics: Record<string, number> = {};
     for (const field of fields) {
       const [, fieldName = "", value = ""] = /^([a-z]\w*)=(.+)$/.exec(field) ?? [];
-      const [, exactness, digest = ""] = /^(exact|numeric|measured):(.*)$/.exec(value) ?? [];
+      const [, exactness, digest = ""] = /^(exact|numeric):(.*)$/.exec(value) ?? [];
       if (fieldName === "key" && isSha256(value)) key = value;
+      else if (fieldName !== "" && value === "measured") outputs[fieldName] = { exactness: value };
       else if (exactness !== undefined && isSha256(digest)) {
         outputs[fieldName] = { exactness: exactness as Exactness, sha256: digest };
       } else if (fieldName !== "" && value !== "" && Number.isFinite(Number(value))) {
@@ -136,9 +145,9 @@ export function compareWithLock(
       if (output.exactness === "measured") continue;
       if (!before) found.push(`${instance}: output "${name}" is not in the lock`);
       else if (before.sha256 !== output.sha256) {
+        const [wanted, got] = [before.sha256, output.sha256].map((hash) => hash?.slice(0, 12));
         found.push(
-          `${instance}: output "${name}" must be ${before.sha256.slice(0, 12)}…, found ` +
-            `${output.sha256.slice(0, 12)}…${figures(locked, now)}`,
+          `${instance}: output "${name}" must be ${wanted}…, found ${got}…${figures(locked, now)}`,
         );
       }
     }

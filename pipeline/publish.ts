@@ -1,67 +1,54 @@
 /**
- * Lays copies of published outputs in `outputs/`, for people. A file there is a copy, never a link:
- * whoever edits it can't damage the store.
+ * Lays copies of published outputs in `outputs/`, for people, and records which run laid which. A
+ * file there is a copy, never a link: whoever edits it can't damage the store.
  *
  * @module
  */
 import { dirname, join } from "node:path";
+import { statOf } from "./catalog.ts";
 import { ConfigError } from "./errors.ts";
 import type { Listener } from "./event.ts";
 import type { Instance } from "./graph.ts";
 import { hashFile, type Sha256 } from "./hash.ts";
-import { statOf } from "./catalog.ts";
 import type { Result } from "./run.ts";
+import { readSealed, writeSealed } from "./sealed.ts";
 import type { Store } from "./store.ts";
 
-/** A file that is to stand below `outputs/`. */
+/** A file below `outputs/` and where it came from. */
 export interface Publication {
+  /** `fusion.smoke`. */
+  readonly run: string;
   readonly instance: string;
+  readonly key: Sha256;
   readonly sha256: Sha256;
 }
 
-/** Which file goes where, from the results of a run. */
-export function publications(
-  results: ReadonlyMap<Instance, Result>,
-  store: Store,
-): Map<string, Publication> {
-  const files = new Map<string, Publication>();
-  const add = (path: string, sha256: Sha256, instance: string) => {
-    const other = files.get(path);
-    if (other) {
-      throw new ConfigError(
-        `Cannot publish outputs/${path}: each path must come from one instance, and both ` +
-          `${other.instance} and ${instance} write it`,
-      );
-    }
-    files.set(path, { instance, sha256 });
-  };
-  for (const [instance, { outputs }] of results) {
-    for (const output of Object.values(outputs)) {
-      if (output.publish === undefined) continue;
-      if (output.kind === "file") add(output.publish, output.sha256, instance.name);
-      else {
-        for (const [path, { sha256 }] of Object.entries(store.manifest(output.sha256))) {
-          add(`${output.publish}/${path}`, sha256, instance.name);
-        }
-      }
-    }
-  }
-  return files;
+/** Path below `outputs/` to what was laid there. */
+export type Publications = Readonly<Record<string, Publication>>;
+
+/** What stands in `outputs/`, as it was laid there. */
+export function readPublications(store: Store): Publications {
+  const path = join(store.root, "published.json");
+  return (readSealed(path, store.setAside.bind(store)) ?? {}) as Publications;
 }
 
 /**
- * Brings `outputs/` up to date: writes what is missing or differs, and removes what an earlier run
- * published and this one does not, unless someone changed it.
+ * Brings `outputs/` up to date with a run's results: writes what is missing or differs. After a
+ * whole run it removes what an earlier run of that name published and this one does not, unless
+ * someone changed it.
+ *
+ * @throws {ConfigError} If two instances publish at one path.
  */
 export function publish(
-  folder: string,
-  files: ReadonlyMap<string, Publication>,
-  before: Readonly<Record<string, Sha256>>,
-  options: { readonly store: Store; readonly listener: Listener },
+  run: { readonly name: string; readonly whole: boolean; readonly folder: string },
+  results: ReadonlyMap<Instance, Result>,
+  store: Store,
+  listener: Listener,
 ): void {
-  const { store, listener } = options;
-  for (const [path, { instance, sha256 }] of files) {
-    const target = join(folder, path);
+  const before = readPublications(store);
+  const files = collect(run.name, results, store);
+  for (const [path, { sha256, instance }] of Object.entries(files)) {
+    const target = join(run.folder, path);
     if (holds(target, sha256)) continue;
     Deno.mkdirSync(dirname(target), { recursive: true });
     const scratch = `${target}.${Deno.pid}.tmp`;
@@ -70,12 +57,43 @@ export function publish(
     Deno.renameSync(scratch, target);
     listener({ event: "published", path, instance });
   }
-  for (const [path, sha256] of Object.entries(before)) {
-    const target = join(folder, path);
-    if (!files.has(path) && holds(target, sha256)) Deno.removeSync(target);
+  const kept = Object.entries(before).filter(([path, { run: owner, sha256 }]) => {
+    if (!run.whole || owner !== run.name || path in files) return true;
+    const target = join(run.folder, path);
+    if (holds(target, sha256)) Deno.removeSync(target);
+    return false;
+  });
+  writeSealed(join(store.root, "published.json"), { ...Object.fromEntries(kept), ...files });
+}
+
+function collect(
+  run: string,
+  results: ReadonlyMap<Instance, Result>,
+  store: Store,
+): Record<string, Publication> {
+  const files: Record<string, Publication> = {};
+  for (const [{ name: instance }, { key, outputs }] of results) {
+    for (const output of Object.values(outputs)) {
+      if (output.publish === undefined) continue;
+      const found: [string, Sha256][] = output.kind === "file"
+        ? [[output.publish, output.sha256]]
+        : Object.entries(store.manifest(output.sha256))
+          .map(([path, { sha256 }]) => [`${output.publish}/${path}`, sha256]);
+      for (const [path, sha256] of found) {
+        const other = files[path];
+        if (other) {
+          throw new ConfigError(
+            `Cannot publish outputs/${path}: each path must come from one instance, and both ` +
+              `${other.instance} and ${instance} write it`,
+          );
+        }
+        files[path] = { run, instance, key, sha256 };
+      }
+    }
   }
+  return files;
 }
 
 function holds(path: string, digest: Sha256): boolean {
-  return statOf(path)?.size !== undefined && hashFile(path) === digest;
+  return statOf(path) !== undefined && hashFile(path) === digest;
 }

@@ -22,6 +22,8 @@ import type { Ingredients, Trace } from "./trace.ts";
 /** What a run needs besides its plan. */
 export interface RunOptions {
   readonly root: string;
+  /** `fusion.smoke`. */
+  readonly name: string;
   readonly store: Store;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
@@ -211,6 +213,7 @@ class Runner {
         key,
         instance: instance.name,
         stage: instance.node.stage.name,
+        run: this.#options.name,
         ingredients,
         sources: bundle.sources,
         outputs,

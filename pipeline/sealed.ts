@@ -53,6 +53,39 @@ export function writeAtomically(path: string, text: string, mode = 0o644): void 
   syncFolder(dirname(path));
 }
 
+/**
+ * The value in a sealed file; `undefined` if there is none, or if it is damaged, which is handed to
+ * `onDamage`.
+ */
+export function readSealed(
+  path: string,
+  onDamage: (path: string, message: string) => void,
+): unknown {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+  try {
+    return unseal(text, path);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    onDamage(path, error.message);
+    return undefined;
+  }
+}
+
+/** Writes a sealed file, unless it holds the same already. */
+export function writeSealed(path: string, value: unknown): void {
+  const text = seal(value);
+  try {
+    if (Deno.readTextFileSync(path) === text) return;
+  } catch { /* there is none yet */ }
+  writeAtomically(path, text);
+}
+
 /** Makes renames in a folder durable. */
 export function syncFolder(path: string): void {
   using folder = Deno.openSync(path);

@@ -52,12 +52,20 @@ export interface Stage<P = unknown> {
   /** Whether it keeps checkpoints between interrupted attempts at the same key. */
   readonly checkpoints?: boolean;
   readonly access?: (params: P) => Access;
+  /**
+   * Settles what depends on this machine, such as which of several sources the mirror holds, before
+   * the key is taken: what it returns is what the key and the stage see.
+   */
+  readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
   readonly run: (context: StageContext<P>) => Promise<void>;
 }
 
 /** An input artifact as a stage sees it. */
 export interface Artifact {
-  /** Coordinates of the instance that made it, `{ dataset: "imdb", seed: "0" }`. */
+  /**
+   * Coordinates of the instance that made it, `{ dataset: "imdb", seed: "0" }`; empty for an
+   * input that is not `many`: there they are no part of the key.
+   */
   readonly at: Readonly<Record<string, string>>;
   /** SHA-256 of its content, lower-case hex. */
   readonly sha256: string;

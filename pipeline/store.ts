@@ -11,6 +11,7 @@
  * store/checkpoints/KEY/      of interrupted instances
  * store/locks/KEY             held while a process makes KEY
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/published.json        what stands in outputs/, sealed
  * store/aside/                damaged files, set aside
  * store/catalog.sqlite        can be deleted at any time
  * ```
@@ -67,10 +68,6 @@ export class Store {
 
   tracePath(key: string): string {
     return join(this.root, "traces", key.slice(0, 2), `${key.slice(2)}.json`);
-  }
-
-  runPath(name: string): string {
-    return join(this.root, "runs", `${name}.json`);
   }
 
   checkpointPath(key: string): string {
@@ -235,6 +232,7 @@ function toRow(trace: Trace, stat: Stat): TraceRow {
     key: trace.key,
     instance: trace.instance,
     stage: trace.stage,
+    run: trace.run,
     started: trace.started,
     seconds: trace.seconds,
     outputs: JSON.stringify(trace.outputs),

@@ -27,6 +27,8 @@ export interface Trace {
   readonly key: Sha256;
   readonly instance: string;
   readonly stage: string;
+  /** The experiment and profile it was made for, `fusion.smoke`: for estimates and comparisons. */
+  readonly run: string;
   readonly ingredients: Ingredients;
   /** Digests of the source files behind the code fingerprint, to name the file that changed. */
   readonly sources: Readonly<Record<string, Sha256>>;

@@ -15,7 +15,7 @@ declare module "@std/csv" {
   ): string;
 }
 
-declare module "@std/cli" {
+declare module "@std/cli/parse-args" {
   export function parseArgs(
     args: readonly string[],
     options?: {
@@ -28,7 +28,6 @@ declare module "@std/cli" {
       unknown?: (arg: string, key?: string, value?: unknown) => unknown;
     },
   ): { _: (string | number)[]; [name: string]: unknown };
-  export function unicodeWidth(text: string): number;
 }
 
 declare module "@std/assert" {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Json } from "../canonical.ts";
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
@@ -38,6 +38,8 @@ export interface Experiment {
   readonly modified: boolean;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
+  /** Mirror folder or base URL of downloads, from `--mirror` or the file. */
+  readonly mirror: string | undefined;
   readonly exclude: readonly Readonly<Record<string, readonly (string | number)[]>>[];
   /** Validated params of a node's instance. Throws {@linkcode ConfigError} at the offending line. */
   params(node: Node, coordinates: Coordinates): Json;
@@ -52,6 +54,8 @@ export interface ExperimentOptions {
   readonly profile: string;
   readonly set: readonly string[];
   readonly stages: ReadonlyMap<string, Stage>;
+  /** Takes precedence over the file's own. */
+  readonly mirror: string | undefined;
 }
 
 /**
@@ -106,7 +110,10 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
   checkLayers(layers, file, grid, locate);
   const nodes = bindNodes(file, grid, options.stages, locate);
   checkReferences(nodes, locate);
-  const resolve = resolver(definitions, grid);
+  const dereference = resolver(definitions, grid);
+  const mirror = options.mirror ?? ownMirror(profile.mirror ?? file.mirror, options.root, locate);
+  const settle = (node: Node, params: unknown) =>
+    (node.stage.settle?.(params, { mirror }) ?? params) as Json;
 
   return {
     name: file.experiment,
@@ -115,6 +122,7 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     nodes,
     grid,
     exclude,
+    mirror,
     locate,
     params(node, coordinates) {
       const sources: Path[] = [["stages", node.name, "params"]];
@@ -139,9 +147,9 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
           ? place(path.slice(0, -1), what)
           : locate(["stages", node.name], `${path.join(".")}: ${what}`.replace(/^: /, ""));
       };
-      const values = resolve(raw, [], coordinates, node, place);
+      const values = dereference(raw, [], coordinates, node, place);
       const parsed = node.stage.params.safeParse(values);
-      if (parsed.success) return parsed.data as Json;
+      if (parsed.success) return settle(node, parsed.data);
       const found = violations(node.stage.params, values, parsed.error);
       throw new ConfigError(
         [...new Set(found.map(({ path, message }) => place(path, message)))].join("\n"),
@@ -163,7 +171,7 @@ export function experimentNames(root: string): string[] {
 
 function exists(path: string): boolean {
   try {
-    return Deno.statSync(path).isFile;
+    return Deno.statSync(path).size >= 0;
   } catch {
     return false;
   }
@@ -177,6 +185,14 @@ function validate(document: Document): ExperimentFile {
 }
 
 type Locate = (path: Path, what: string) => string;
+
+/** The mirror an experiment names, as an absolute path or a base URL. */
+function ownMirror(named: string | undefined, root: string, locate: Locate): string | undefined {
+  if (named === undefined || /^https?:\/\//.test(named)) return named;
+  const path = resolve(root, named);
+  if (exists(path)) return path;
+  throw new ConfigError(locate(["mirror"], `must be a folder or a URL, found no folder ${path}`));
+}
 
 /** Every axis, grid value and stage that a layer names must exist. */
 function checkLayers(

@@ -29,9 +29,13 @@ const stage = z.strictObject({
   params: values.default({}),
 });
 
+const mirror = z.string().describe(
+  "Folder of downloaded files, relative to the project, or a base URL; --mirror takes precedence",
+);
+
 /** What a profile may change. */
 const profile = z.strictObject({
-  title: z.string().optional(),
+  mirror: mirror.optional(),
   define: values.optional(),
   axes: z.record(name, axisOverrides).optional(),
   grid: grid.optional(),
@@ -43,6 +47,7 @@ const profile = z.strictObject({
 export const experimentSchema = z.strictObject({
   experiment: name.describe("Name, as given to --experiment"),
   title: z.string().optional(),
+  mirror: mirror.optional(),
   include: z.record(name, z.string()).default({}).describe(
     "Other YAML files, by the name under which $name refers to them",
   ),

@@ -1,0 +1,310 @@
+/**
+ * The audit: re-hashes every blob and trace of the store and compares locks and `outputs/` with
+ * them. It trusts no size, no time and no catalogue, and changes nothing.
+ *
+ * @module
+ */
+import { join, relative } from "node:path";
+import { explain } from "./errors.ts";
+import { keyOf } from "./fingerprint.ts";
+import { isSha256, type Sha256 } from "./hash.ts";
+import { hashFiles } from "./hash_pool.ts";
+import { latestNames, type LatestRun, readLatest } from "./latest.ts";
+import { compareWithLock, formatLock, readLock, toEntry } from "./lockfile.ts";
+import { type Publications, readPublications } from "./publish.ts";
+import { SealError, unseal } from "./sealed.ts";
+import { filesBelow, type Store } from "./store.ts";
+import type { Manifest, Trace } from "./trace.ts";
+
+/** One thing that is not as it should be. */
+export interface Finding {
+  readonly problem: "altered" | "missing" | "orphaned";
+  readonly what: "blob" | "trace" | "record" | "lock" | "output";
+  /** Where it is or should be. */
+  readonly path: string;
+  /** The instances it belongs to; empty for an orphan. */
+  readonly instances: readonly string[];
+  readonly message: string;
+  /** The run that makes it again, `fusion.smoke`. */
+  readonly run?: string;
+}
+
+/** What an audit saw. */
+export interface AuditResult {
+  readonly findings: readonly Finding[];
+  readonly files: number;
+  readonly bytes: number;
+  /** Locks whose experiment and profile were never run in this store: they could not be checked. */
+  readonly unchecked: readonly string[];
+}
+
+/** Audits a project's store, locks and outputs. */
+export async function auditStore(
+  root: string,
+  outputs: string,
+  store: Store,
+): Promise<AuditResult> {
+  const findings: Finding[] = [];
+  const damagedRecord = (path: string, message: string) =>
+    findings.push({ problem: "altered", what: "record", path, instances: [], message });
+  const watched = { root: store.root, setAside: damagedRecord } as unknown as Store;
+  const runs = new Map<string, LatestRun>();
+  for (const name of latestNames(store)) {
+    const run = readLatest(name, watched);
+    if (run) runs.set(name, run);
+  }
+  const publications = readPublications(watched);
+  const traces = readTraces(store, findings);
+  const users = new Map<Sha256, Set<Trace>>();
+  const use = (digest: Sha256, trace: Trace) => {
+    const set = users.get(digest);
+    if (set) set.add(trace);
+    else users.set(digest, new Set([trace]));
+  };
+  for (const trace of traces.values()) {
+    use(trace.ingredients["code"] as Sha256, trace);
+    for (const output of Object.values(trace.outputs)) use(output.sha256, trace);
+  }
+  const blobs = listBlobs(store);
+  const digests = await hashFiles([...blobs.values()]);
+  for (const trace of traces.values()) {
+    for (const { kind, sha256 } of Object.values(trace.outputs)) {
+      const blob = blobs.get(sha256);
+      if (kind !== "folder" || !blob || digests.get(blob.path) !== sha256) continue;
+      const manifest = JSON.parse(Deno.readTextFileSync(blob.path)) as Manifest;
+      for (const entry of Object.values(manifest)) use(entry.sha256, trace);
+    }
+  }
+  for (const [name, { path }] of blobs) {
+    const found = digests.get(path)!;
+    const owners = [...users.get(name as Sha256) ?? []];
+    const instances = names(owners);
+    if (found !== name) {
+      const message = found instanceof Error ? found.message : `its content has digest ${found}`;
+      const run = owners[0]?.run;
+      findings.push({
+        problem: "altered",
+        what: "blob",
+        path,
+        instances,
+        message,
+        ...(run ? { run } : {}),
+      });
+    } else if (owners.length === 0) {
+      const message = "no trace names it";
+      findings.push({ problem: "orphaned", what: "blob", path, instances, message });
+    }
+  }
+  for (const [digest, owners] of users) {
+    if (blobs.has(digest)) continue;
+    findings.push({
+      problem: "missing",
+      what: "blob",
+      path: store.blobPath(digest),
+      instances: names([...owners]),
+      message: "a trace names it",
+      run: [...owners][0]!.run,
+    });
+  }
+  for (const [name, run] of runs) {
+    for (const [instance, key] of Object.entries(run.keys)) {
+      if (traces.has(key)) continue;
+      findings.push({
+        problem: "missing",
+        what: "trace",
+        path: store.tracePath(key),
+        instances: [instance],
+        message: `the latest run of ${name} names it`,
+        run: name,
+      });
+    }
+  }
+  const unchecked = auditLocks(root, runs, traces, findings);
+  const laid = await auditOutputs(outputs, store, publications, findings);
+  const sized = [...blobs.values(), ...laid];
+  return {
+    findings,
+    files: sized.length + traces.size,
+    bytes: sized.reduce((sum, file) => sum + file.bytes, 0),
+    unchecked,
+  };
+}
+
+function names(traces: readonly Trace[]): string[] {
+  return [...new Set(traces.map((trace) => trace.instance))].sort();
+}
+
+interface SizedFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** Every file below `blobs/`, by the digest its name gives (or its path, if that is none). */
+function listBlobs(store: Store): Map<string, SizedFile> {
+  const blobs = new Map<string, SizedFile>();
+  const folder = join(store.root, "blobs");
+  for (const [first, name] of filesBelow(folder)) {
+    const path = join(folder, first, name);
+    const digest = first + name;
+    blobs.set(isSha256(digest) ? digest : path, { path, bytes: Deno.statSync(path).size });
+  }
+  return blobs;
+}
+
+function readTraces(store: Store, findings: Finding[]): Map<Sha256, Trace> {
+  const traces = new Map<Sha256, Trace>();
+  const folder = join(store.root, "traces");
+  for (const [first, name] of filesBelow(folder)) {
+    const path = join(folder, first, name);
+    const key = first + name.replace(/\.json$/, "");
+    const altered = (message: string) => {
+      const known = isSha256(key) ? store.catalog.trace(key) : undefined;
+      findings.push({
+        problem: "altered",
+        what: "trace",
+        path,
+        instances: known ? [known.instance] : [],
+        message,
+        ...(known ? { run: known.run } : {}),
+      });
+    };
+    if (!isSha256(key) || !name.endsWith(".json")) {
+      const message = "its name is not that of a trace";
+      findings.push({ problem: "orphaned", what: "trace", path, instances: [], message });
+      continue;
+    }
+    try {
+      const trace = unseal(Deno.readTextFileSync(path), path) as Trace;
+      if (trace.key !== key) altered(`it holds the trace of key ${trace.key}`);
+      else if (keyOf(trace.ingredients) !== key) altered("its ingredients do not give its key");
+      else traces.set(key, trace);
+    } catch (error) {
+      altered(error instanceof SealError ? "its content does not match its seal" : explain(error));
+    }
+  }
+  return traces;
+}
+
+/** Locks must be written as this program writes them, and say what the store's traces say. */
+function auditLocks(
+  root: string,
+  runs: ReadonlyMap<string, LatestRun>,
+  traces: ReadonlyMap<Sha256, Trace>,
+  findings: Finding[],
+): string[] {
+  const unchecked: string[] = [];
+  for (const file of lockFiles(root)) {
+    const shown = `lock/${file}`;
+    const [experiment = "", profile = "", third] = file.split(".");
+    const run = `${experiment}.${profile}`;
+    const backend = third === "lock" ? "wasm" : third;
+    if (runs.get(run)?.backend !== backend) {
+      unchecked.push(shown);
+      continue;
+    }
+    const add = (problem: Finding["problem"], instances: string[], message: string) =>
+      findings.push({ problem, what: "lock", path: shown, instances, message, run });
+    try {
+      const path = join(root, "lock", file);
+      const lock = readLock(path, shown)!;
+      if (formatLock({ experiment, profile }, lock) !== Deno.readTextFileSync(path)) {
+        add("altered", [], "its text is not as it was written");
+      }
+      for (const [instance, entry] of lock) {
+        const trace = traces.get(entry.key);
+        if (!trace) add("missing", [instance], `the store has no trace of key ${entry.key}`);
+        else if (trace.instance !== instance && runs.get(run)!.keys[instance] !== entry.key) {
+          add("altered", [instance], `key ${entry.key} is that of ${trace.instance}`);
+        } else {
+          const now = toEntry(trace);
+          const differences = compareWithLock(
+            new Map([[instance, entry]]),
+            new Map([[instance, now]]),
+          );
+          const figures = JSON.stringify(entry.metrics) === JSON.stringify(sorted(now.metrics));
+          if (!figures) differences.push(`${instance}: its figures differ from the trace's`);
+          const outputs = Object.keys(entry.outputs).length === Object.keys(now.outputs).length;
+          if (!outputs) differences.push(`${instance}: its outputs differ from the trace's`);
+          for (const difference of differences) add("altered", [instance], difference);
+        }
+      }
+      for (const instance of Object.keys(runs.get(run)!.keys)) {
+        if (!lock.has(instance)) {
+          add("missing", [instance], "the latest run has it, the lock does not");
+        }
+      }
+    } catch (error) {
+      add("altered", [], explain(error));
+    }
+  }
+  return unchecked;
+}
+
+function sorted(record: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+function lockFiles(root: string): string[] {
+  try {
+    return [...Deno.readDirSync(join(root, "lock"))].map((entry) => entry.name)
+      .filter((name) => name.endsWith(".lock") && name !== "deno.lock").sort();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+/** What stands in `outputs/` must be what was laid there, and nothing else. */
+async function auditOutputs(
+  outputs: string,
+  store: Store,
+  publications: Publications,
+  findings: Finding[],
+): Promise<SizedFile[]> {
+  const present = [...walk(outputs, store.root)];
+  const digests = await hashFiles(present);
+  for (const { path } of present) {
+    const name = relative(outputs, path);
+    const laid = publications[name];
+    if (!laid) {
+      const message = "no run laid it there";
+      findings.push({ problem: "orphaned", what: "output", path, instances: [], message });
+    } else if (digests.get(path) !== laid.sha256) {
+      const message = "its content is not what was laid there";
+      const instances = [laid.instance];
+      findings.push({
+        problem: "altered",
+        what: "output",
+        path,
+        instances,
+        message,
+        run: laid.run,
+      });
+    }
+  }
+  const there = new Set(present.map(({ path }) => relative(outputs, path)));
+  for (const [name, { instance, run }] of Object.entries(publications)) {
+    if (there.has(name)) continue;
+    const message = "a run laid it there";
+    const path = join(outputs, name);
+    findings.push({
+      problem: "missing",
+      what: "output",
+      path,
+      instances: [instance],
+      message,
+      run,
+    });
+  }
+  return present;
+}
+
+function* walk(folder: string, except: string): Generator<SizedFile> {
+  const entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (path === except || entry.name === ".gitignore") continue;
+    if (entry.isDirectory) yield* walk(path, except);
+    else yield { path, bytes: Deno.lstatSync(path).size };
+  }
+}

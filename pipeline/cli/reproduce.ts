@@ -1,0 +1,210 @@
+/**
+ * `reproduce`: carries the plan out, publishes, writes or checks the lock.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "node:path";
+import { statOf } from "../catalog.ts";
+import { ConfigError } from "../errors.ts";
+import type { Event, Listener } from "../event.ts";
+import { hashFile, type Sha256 } from "../hash.ts";
+import { writeLatest } from "../latest.ts";
+import {
+  compareWithLock,
+  formatLock,
+  type Lock,
+  type LockEntry,
+  lockName,
+  readLock,
+  toEntry,
+  writeLock,
+} from "../lockfile.ts";
+import { publish } from "../publish.ts";
+import { run, type RunOutcome } from "../run.ts";
+import type { Options } from "./options.ts";
+import { openSession, type Project, type Session } from "./session.ts";
+
+/** Exit codes: 0 all well, 1 something failed, 130 interrupted. */
+export async function reproduce(
+  project: Project,
+  options: Options,
+  listener: Listener,
+): Promise<number> {
+  const begun = performance.now();
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) Deno.exit(130);
+    controller.abort();
+  };
+  Deno.addSignalListener("SIGINT", interrupt);
+  Deno.addSignalListener("SIGTERM", interrupt);
+  const counts = { executed: 0, cached: 0, failed: 0 };
+  const watched: Listener = (event: Event) => {
+    if (event.event === "executed") counts.executed++;
+    listener(event);
+  };
+  let planned = options.json;
+  try {
+    const session = await openSession(
+      project,
+      options,
+      (path, message) => listener({ event: "damaged", path, message }),
+    );
+    planned = true;
+    listener(planEvent(session, options));
+    const outcome = await run(session.graph, session.decisions, {
+      root: project.root,
+      name: session.name,
+      store: session.store,
+      bundles: session.bundles,
+      platform: session.platform,
+      planInput: session.planInput,
+      jobs: options.jobs,
+      mirror: session.experiment.mirror,
+      secondsOf: session.secondsOf,
+      listener: watched,
+      signal: controller.signal,
+    });
+    Object.assign(counts, {
+      executed: outcome.executed,
+      cached: outcome.cached,
+      failed: outcome.failed,
+    });
+    if (controller.signal.aborted) {
+      listener({
+        event: "interrupted",
+        message:
+          `interrupted: ${counts.executed} finished instances are kept, and training resumes ` +
+          "from its checkpoints; run the same command again to go on",
+      });
+    } else {
+      if (!finish(project, session, outcome, options, listener)) counts.failed ||= 1;
+    }
+    session.store.close();
+    return controller.signal.aborted ? 130 : counts.failed > 0 ? 1 : 0;
+  } catch (error) {
+    counts.failed ||= 1;
+    throw error;
+  } finally {
+    Deno.removeSignalListener("SIGINT", interrupt);
+    Deno.removeSignalListener("SIGTERM", interrupt);
+    const seconds = Math.round(performance.now() - begun) / 1000;
+    if (planned) listener({ event: "summary", ...counts, seconds });
+  }
+}
+
+/** The event that opens a run. */
+export function planEvent(session: Session, options: Options): Event {
+  const { experiment, platform, graph } = session;
+  return {
+    event: "plan",
+    experiment: experiment.name,
+    profile: experiment.profile,
+    backend: platform.backend,
+    backendReason: platform.reason,
+    instances: graph.length,
+    jobs: options.jobs,
+    estimateSeconds: session.estimate.seconds,
+  };
+}
+
+/** Publishes, records the run and sees to the lock. Returns whether the lock, if checked, held. */
+function finish(
+  project: Project,
+  session: Session,
+  outcome: RunOutcome,
+  options: Options,
+  listener: Listener,
+): boolean {
+  const { store, experiment, latest } = session;
+  const identity = {
+    experiment: experiment.name,
+    profile: experiment.profile,
+    backend: session.platform.backend,
+  };
+  const whole = session.graph === session.all && outcome.failed === 0;
+  const keys: Record<string, Sha256> = { ...(whole ? {} : latest?.keys) };
+  for (const [instance, { key }] of outcome.results) keys[instance.name] = key;
+  publish({ name: session.name, whole, folder: session.outputs }, outcome.results, store, listener);
+  const lock = join(project.root, lockName(identity));
+  const current = hashIfThere(lock);
+  const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
+  if (same && !options.locked) return true;
+  const held = options.locked
+    ? checkLock(session, outcome, lock, listener)
+    : experiment.modified || updateLock(session, outcome, { lock, whole }, listener);
+  const written = options.locked || experiment.modified ? latest?.lock : hashIfThere(lock);
+  writeLatest(
+    {
+      ...identity,
+      set: options.set,
+      ...(options.mirror !== undefined ? { mirror: options.mirror } : {}),
+      keys,
+      ...(written !== undefined ? { lock: written } : {}),
+    },
+    store,
+  );
+  return held;
+}
+
+function lockEntries({ store }: Session, outcome: RunOutcome): Map<string, LockEntry> {
+  const entries = new Map<string, LockEntry>();
+  for (const [instance, { key }] of outcome.results) {
+    const trace = store.trace(key);
+    if (trace) entries.set(instance.name, toEntry(trace));
+  }
+  return entries;
+}
+
+function checkLock(
+  session: Session,
+  outcome: RunOutcome,
+  path: string,
+  listener: Listener,
+): boolean {
+  const name = `lock/${basename(path)}`;
+  const lock = readLock(path, name);
+  if (!lock) {
+    throw new ConfigError(
+      `Cannot check against ${name}: there is no such lock; run without --locked to write it`,
+    );
+  }
+  const entries = lockEntries(session, outcome);
+  const differences = compareWithLock(lock, entries);
+  const shown = differences.slice(0, 20).map((line) => `\n${line}`).join("");
+  const more = differences.length > 20 ? `\nand ${differences.length - 20} more` : "";
+  const message = differences.length === 0
+    ? `all ${entries.size} results agree`
+    : `${differences.length} results differ:${shown}${more}`;
+  listener({ event: "lock", path: name, message });
+  return differences.length === 0;
+}
+
+function updateLock(
+  session: Session,
+  outcome: RunOutcome,
+  { lock: path, whole }: { lock: string; whole: boolean },
+  listener: Listener,
+): true {
+  const name = `lock/${basename(path)}`;
+  const entries = lockEntries(session, outcome);
+  const before = whole ? undefined : readLock(path, name);
+  const lock: Lock = new Map([...before ?? [], ...entries]);
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  const { name: experiment, profile } = session.experiment;
+  const changed = writeLock(path, formatLock({ experiment, profile }, lock));
+  if (changed > 0) {
+    const message = `${changed} lines changed; review them with git diff`;
+    listener({ event: "lock", path: name, message });
+  }
+  return true;
+}
+
+function sameKeys(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>) {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}
+
+function hashIfThere(path: string): Sha256 | undefined {
+  return statOf(path) && hashFile(path);
+}

@@ -1,0 +1,157 @@
+/**
+ * What every command starts from: the experiment, its graph, the store, the code and the plan.
+ *
+ * @module
+ */
+import { join, resolve } from "node:path";
+import type { Bundle } from "../bundle.ts";
+import { loadBundles } from "../code.ts";
+import { type Experiment, loadExperiment } from "../config/experiment.ts";
+import { ConfigError } from "../errors.ts";
+import { stageIngredients } from "../fingerprint.ts";
+import { buildGraph, type Graph, type Instance, select } from "../graph.ts";
+import { type LatestRun, readLatest } from "../latest.ts";
+import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan.ts";
+import { type Platform, resolvePlatform } from "../platform.ts";
+import type { Stage } from "../stage.ts";
+import { Store } from "../store.ts";
+import { matcher } from "./glob.ts";
+import type { Options } from "./options.ts";
+
+/** A project: where it is, its stage definitions and its experiments, the default one first. */
+export interface Project {
+  readonly root: string;
+  readonly stages: readonly Stage[];
+  readonly experiments: readonly string[];
+}
+
+/** Everything known before anything runs. */
+export interface Session {
+  readonly experiment: Experiment;
+  /** `fusion.smoke`. */
+  readonly name: string;
+  /** The whole graph. */
+  readonly all: Graph;
+  /** What `--only` leaves of it. */
+  readonly graph: Graph;
+  readonly store: Store;
+  readonly outputs: string;
+  readonly bundles: ReadonlyMap<string, Bundle>;
+  readonly platform: Platform;
+  readonly latest: LatestRun | undefined;
+  readonly planInput: PlanInput;
+  readonly decisions: ReadonlyMap<Instance, Decision>;
+  readonly secondsOf: (instance: Instance) => number | undefined;
+  readonly estimate: Estimate;
+}
+
+/** The folder results go to. */
+export function outputsFolder(project: Project, options: Options): string {
+  return options.outputs === undefined ? join(project.root, "outputs") : resolve(options.outputs);
+}
+
+/** The project's stage definitions by name. */
+export function stageMap(project: Project): Map<string, Stage> {
+  return new Map(project.stages.map((stage) => [stage.name, stage]));
+}
+
+/**
+ * Reads the experiment, opens the store and makes the plan.
+ *
+ * @throws {LockstepError} If anything the user can mend is wrong.
+ */
+export async function openSession(
+  project: Project,
+  options: Options,
+  onDamage: Store["onDamage"] = () => {},
+): Promise<Session> {
+  const { root } = project;
+  const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
+    root,
+    profile: options.profile,
+    set: options.set,
+    stages: stageMap(project),
+    mirror: mirrorOf(options, root),
+  });
+  const all = buildGraph(experiment);
+  const names = all.map((instance) => instance.name);
+  const only = matcher(options.only, names, "only");
+  const force = matcher(options.force, names, "force");
+  const graph = options.only.length > 0 ? select(all, only) : all;
+  const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
+  const numeric = graph.some((instance) => instance.node.stage.numeric);
+  const platform = await resolvePlatform(numeric ? options.backend : "wasm");
+  const outputs = outputsFolder(project, options);
+  const store = new Store(join(outputs, "store"));
+  store.onDamage = onDamage;
+  const bundles = await loadBundles(root, used, store);
+  const name = `${experiment.name}.${experiment.profile}`;
+  const latest = readLatest(name, store);
+  const shared = new Map(used.map((stage) => [
+    stage,
+    stageIngredients(stageMap(project).get(stage)!, bundles.get(stage)!, platform),
+  ]));
+  const planInput: PlanInput = {
+    shared: (stage) => shared.get(stage)!,
+    outputs(key) {
+      const found = store.outputs(key);
+      if (!found) return "absent";
+      return Object.values(found).every((output) => store.checkOutput(output) === "ok")
+        ? found
+        : "lost";
+    },
+    previous(instance) {
+      const key = latest?.keys[instance.name] ?? store.catalog.latest(instance.name, name)?.key;
+      return key === undefined ? undefined : store.trace(key as Parameters<Store["trace"]>[0]);
+    },
+    forced: options.force.length > 0 ? (instance) => force(instance.name) : () => false,
+  };
+  const decisions = plan(graph, planInput);
+  const secondsOf = expectedSeconds(store, name);
+  return {
+    experiment,
+    name,
+    all,
+    graph,
+    store,
+    outputs,
+    bundles,
+    platform,
+    latest,
+    planInput,
+    decisions,
+    secondsOf,
+    estimate: estimate(decisions, secondsOf, options.jobs),
+  };
+}
+
+/** The mirror of `--mirror`, as an absolute path or a base URL. */
+function mirrorOf(options: Options, root: string): string | undefined {
+  const given = options.mirror;
+  if (given === undefined || /^https?:\/\//.test(given)) return given;
+  const path = resolve(root, given);
+  try {
+    if (Deno.statSync(path).isDirectory) return path;
+  } catch { /* said below */ }
+  throw new ConfigError(
+    `Cannot use --mirror ${given}: it must be a folder or a URL, and is neither`,
+  );
+}
+
+/** What an instance should take: as long as its last time, else as its stage usually does. */
+function expectedSeconds(
+  store: Store,
+  run: string,
+): (instance: Instance) => number | undefined {
+  const medians = new Map<string, number | undefined>();
+  return (instance) => {
+    const own = store.catalog.latest(instance.name, run)?.seconds;
+    if (own !== undefined) return own;
+    const stage = instance.node.stage.name;
+    if (!medians.has(stage)) {
+      const recent = store.catalog.recentSeconds(stage, run).sort((a, b) => a - b);
+      medians.set(stage, recent[Math.floor(recent.length / 2)]);
+    }
+    return medians.get(stage);
+  };
+}

@@ -1,0 +1,219 @@
+/**
+ * Shows a run's events to people: a line for each instance that ended, and on a terminal below them
+ * what is running, how far it is and when it should be done.
+ *
+ * @module
+ */
+import { type Event, type Listener, unreachable } from "../event.ts";
+import type { StageProgress } from "../stage.ts";
+
+/** Where a view writes. */
+export interface Sink {
+  write(text: string): void;
+  /** Whether lines can be overwritten. */
+  readonly isTerminal: boolean;
+  readonly columns: () => number;
+}
+
+/** Standard output. */
+export function standardOutput(): Sink {
+  const encoder = new TextEncoder();
+  return {
+    isTerminal: Deno.stdout.isTerminal(),
+    columns: () => {
+      try {
+        return Deno.consoleSize().columns;
+      } catch {
+        return 80;
+      }
+    },
+    write(text) {
+      const bytes = encoder.encode(text);
+      for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
+    },
+  };
+}
+
+/** Seconds for people: `4.2 s`, `1 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.round(seconds) / 60;
+  if (minutes < 60) return `${Math.floor(minutes)} min ${Math.round(seconds) % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${Math.round(minutes) % 60} min`;
+}
+
+/** One JSON object a line. */
+export function jsonView(sink: Sink): Listener {
+  return (event) => sink.write(`${JSON.stringify(event)}\n`);
+}
+
+interface Running {
+  readonly since: number;
+  progress?: StageProgress;
+}
+
+const REDRAW_MS = 120;
+
+/** Text for people. `close` takes the live lines away. */
+export function textView(sink: Sink): { listener: Listener; close: () => void } {
+  let total = 0, jobs = 1, ended = 0, cached = 0, liveLines = 0;
+  let expected: number | null = null;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const begun = performance.now();
+  const running = new Map<string, Running>();
+
+  const clear = () => {
+    if (liveLines > 0) sink.write(`\x1b[${liveLines}A\x1b[J`);
+    liveLines = 0;
+  };
+  const print = (line: string) => {
+    clear();
+    sink.write(`${line}\n`);
+    draw();
+  };
+  const draw = () => {
+    if (!sink.isTerminal || running.size === 0) return;
+    const now = performance.now();
+    const width = sink.columns() - 1;
+    const lines = [...running].map(([instance, { since, progress }]) => {
+      const parts = [`  ▸ ${instance}`, duration((now - since) / 1000)];
+      if (progress) {
+        const share = progress.total > 0 ? progress.done / progress.total : 0;
+        parts.push(bar(share), `${progress.done}/${progress.total} ${progress.unit}`);
+        for (const [name, value] of Object.entries(progress.values ?? {})) {
+          parts.push(`${name} ${figure(value)}`);
+        }
+      }
+      return cut(parts.join("  "), width);
+    });
+    const left = remaining(now);
+    lines.push(cut(
+      `  ${bar(total > 0 ? ended / total : 1)}  ${ended}/${total} instances` +
+        (left === undefined ? "" : `, about ${duration(left)} left`),
+      width,
+    ));
+    sink.write(`${lines.join("\n")}\n`);
+    liveLines = lines.length;
+  };
+  const remaining = (now: number): number | undefined => {
+    const elapsed = (now - begun) / 1000;
+    const done = ended - cached;
+    // What this run showed so far outweighs what earlier runs took.
+    const partial = [...running.values()].reduce(
+      (sum, { progress }) => sum + (progress?.total ? progress.done / progress.total : 0),
+      0,
+    );
+    const work = total - cached;
+    const share = work > 0 ? (done + partial) / work : 1;
+    if (expected !== null) return Math.max(expected - elapsed, 0.1);
+    return done + partial >= 2 && share > 0.1 ? elapsed * (1 / share - 1) : undefined;
+  };
+  const counter = () => `[${String(ended).padStart(String(total).length)}/${total}]`;
+
+  const listener = (event: Event): void => {
+    switch (event.event) {
+      case "plan": {
+        total = event.instances;
+        jobs = event.jobs;
+        expected = event.estimateSeconds;
+        const about = expected === null || expected === 0 ? "" : `, about ${duration(expected)}`;
+        print(`Lockstep  ${event.experiment}, profile ${event.profile}`);
+        print(`backend   ${event.backend}: ${event.backendReason}`);
+        print(`plan      ${total} instances on ${jobs} jobs${about}`);
+        if (sink.isTerminal) {
+          timer = setInterval(() => {
+            clear();
+            draw();
+          }, REDRAW_MS);
+        }
+        return;
+      }
+      case "cached":
+        ended++;
+        cached++;
+        return;
+      case "started":
+        running.set(event.instance, { since: performance.now() });
+        if (!sink.isTerminal) {
+          sink.write(`${counter()} ${event.instance} starts: ${event.reason}\n`);
+        }
+        return;
+      case "waiting":
+        print(`        ${event.instance} is being made by ${event.owner}; waiting for it`);
+        return;
+      case "progress": {
+        const { event: _, instance, ...progress } = event;
+        const entry = running.get(instance);
+        if (entry) entry.progress = progress;
+        return;
+      }
+      case "log":
+        return;
+      case "executed": {
+        ended++;
+        running.delete(event.instance);
+        const figures = Object.entries(event.metrics)
+          .map(([name, value]) => `${name} ${figure(value)}`);
+        print([`${counter()} ${event.instance}`, duration(event.seconds), ...figures].join("  "));
+        return;
+      }
+      case "failed":
+        ended++;
+        running.delete(event.instance);
+        print(`${counter()} ${event.instance}  FAILED\n${indent(event.message)}`);
+        return;
+      case "skipped":
+        ended++;
+        print(`${counter()} ${event.instance}  not run: it needs ${event.because}`);
+        return;
+      case "damaged":
+        print(`damaged   ${event.path}\n${indent(event.message)}`);
+        return;
+      case "published":
+        return;
+      case "lock":
+        print(`lock      ${event.path}: ${event.message}`);
+        return;
+      case "interrupted":
+        running.clear();
+        print(event.message);
+        return;
+      case "summary": {
+        running.clear();
+        const parts = [`${event.executed} ran`, `${event.cached} up to date`];
+        if (event.failed > 0) parts.push(`${event.failed} failed or could not run`);
+        print(`done      ${parts.join(", ")}, ${duration(event.seconds)}`);
+        return;
+      }
+      default:
+        unreachable(event);
+    }
+  };
+  return {
+    listener,
+    close() {
+      if (timer !== undefined) clearInterval(timer);
+      clear();
+    },
+  };
+}
+
+function bar(share: number): string {
+  const cells = 20;
+  const full = Math.round(Math.min(Math.max(share, 0), 1) * cells);
+  return `${"█".repeat(full)}${"░".repeat(cells - full)}`;
+}
+
+function figure(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toPrecision(4);
+}
+
+function indent(text: string): string {
+  return text.split("\n").map((line) => `          ${line}`).join("\n");
+}
+
+/** Cuts a line to a terminal's width, so that it takes up one row. All its characters are narrow. */
+function cut(line: string, width: number): string {
+  const characters = [...line];
+  return characters.length <= width ? line : `${characters.slice(0, width - 1).join("")}…`;
+}

@@ -1,0 +1,80 @@
+/**
+ * `why INSTANCE`: its ingredients now beside those of its last trace.
+ *
+ * @module
+ */
+import { suggestion } from "../config/document.ts";
+import { ConfigError } from "../errors.ts";
+import { type Change, changes, shorten } from "../fingerprint.ts";
+import type { Instance } from "../graph.ts";
+import type { Trace } from "../trace.ts";
+import type { Options } from "./options.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Explains what will happen to an instance and which ingredients differ.
+ *
+ * @throws {ConfigError} If there is no such instance.
+ */
+export function showWhy(session: Session, options: Options, print: (line: string) => void): void {
+  const wanted = options.operands[0]!;
+  const instance = session.all.find(({ name }) => name === wanted);
+  if (!instance) {
+    const names = session.all.map(({ name }) => name);
+    throw new ConfigError(
+      `Cannot explain "${wanted}": no such instance in ${session.name}${suggestion(wanted, names)}`,
+    );
+  }
+  const decision = session.decisions.get(instance)!;
+  const previous = session.planInput.previous(instance);
+  const now = decision.action === "run"
+    ? decision.ingredients
+    : decision.action === "cached"
+    ? session.store.trace(decision.key)?.ingredients
+    : undefined;
+  const found = previous && now ? changes(previous.ingredients, now) : [];
+  const files = previous ? changedSources(session, instance, previous) : [];
+  if (options.json) {
+    print(JSON.stringify({
+      event: "why",
+      instance: wanted,
+      action: decision.action,
+      reason: decision.action === "cached" ? "up to date" : decision.reason,
+      changes: found,
+      sources: files,
+      previous: previous ? { key: previous.key, started: previous.started } : null,
+    }));
+    return;
+  }
+  switch (decision.action) {
+    case "cached":
+      print(`${wanted} is up to date: key ${decision.key}`);
+      break;
+    case "run":
+      print(`${wanted} will run: ${decision.reason}`);
+      break;
+    case "wait":
+      print(`${wanted} waits for ${decision.upstream.join(", ")}`);
+      print("Whether it runs depends on what comes out: if the content is the same, it does not.");
+      break;
+  }
+  if (!previous) print("There is no earlier trace of it to compare with.");
+  else if (now && decision.action === "run") {
+    print(`Compared with its trace of ${previous.started}:`);
+    for (const change of found) print(`  ${describe(change)}`);
+    if (found.length === 0) print("  every ingredient is the same");
+  }
+  for (const file of files) print(`  source changed: ${file}`);
+}
+
+function describe({ ingredient, before, now }: Change): string {
+  return `${ingredient}\n      was ${shorten(before)}\n      now ${shorten(now)}`;
+}
+
+/** Source files behind the stage's code that are not as they were for a trace. */
+function changedSources(session: Session, instance: Instance, previous: Trace): string[] {
+  const bundle = session.bundles.get(instance.node.stage.name)!;
+  // Comments and names change a file, but not the code: then no file is to be blamed.
+  if (previous.ingredients["code"] === bundle.fingerprint) return [];
+  return changes(previous.sources, bundle.sources).map(({ ingredient }) => ingredient);
+}
