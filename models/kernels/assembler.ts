@@ -48,6 +48,8 @@ const PLAIN = {
   i32_and: [0x71],
   f32_add: [0x92],
   f32_mul: [0x94],
+  f32_div: [0x95],
+  f32_max: [0x97],
   select: [0x1b],
   f32x4_splat: simd(0x13),
   f32x4_nearest: simd(0x6a),
@@ -68,8 +70,10 @@ const PLAIN = {
   i32x4_shl: simd(0xab),
   i32x4_shr_u: simd(0xad),
   i32x4_lt_u: simd(0x3a),
+  i32x4_gt_s: simd(0x3b),
   v128_and: simd(0x4e),
   v128_or: simd(0x50),
+  v128_andnot: simd(0x4f),
   v128_xor: simd(0x51),
   v128_bitselect: simd(0x52),
 } as const;
@@ -125,10 +129,10 @@ export class FunctionBuilder {
     return this.#emit(...simd(0x0c), ...bytes);
   }
 
-  /** Pushes a vector of four equal integers. */
-  i32x4(value: number): this {
-    const bytes = new Uint8Array(new Int32Array([value, value, value, value]).buffer);
-    return this.#emit(...simd(0x0c), ...bytes);
+  /** Pushes a vector of four integers; fewer than four numbers repeat the first. */
+  i32x4(first: number, ...rest: number[]): this {
+    const lanes = [first, rest[0] ?? first, rest[1] ?? first, rest[2] ?? first];
+    return this.#emit(...simd(0x0c), ...new Uint8Array(new Int32Array(lanes).buffer));
   }
 
   op(...names: Plain[]): this {
@@ -141,8 +145,13 @@ export class FunctionBuilder {
     return this.#emit(...MEMORY[name], 2, ...leb(offset));
   }
 
+  /** The float in one lane of the vector on the stack. */
   extract(lane: number): this {
     return this.#emit(...simd(0x1f), lane);
+  }
+
+  f32(value: number): this {
+    return this.#emit(0x43, ...new Uint8Array(new Float32Array([value]).buffer));
   }
 
   /** Adds `amount` to an i32 local: a constant or another local. */

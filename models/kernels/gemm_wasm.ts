@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { encodeModule, F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
+import { F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
 
 /** Length of the blocks in which the sum over k is taken; a block of A stays in the L1 cache. */
 export const DEPTH = 256;
@@ -188,13 +188,6 @@ export interface GemmModule {
 /** The functions this module contributes to the assembled kernels. */
 export function gemmFunctions(): FunctionBuilder[] {
   return [packFunction(), tilesFunction()];
-}
-
-/** Assembles the product alone. */
-export function instantiateGemm(memory: WebAssembly.Memory): GemmModule {
-  const module = new WebAssembly.Module(encodeModule(gemmFunctions()));
-  const instance = new WebAssembly.Instance(module, { host: { memory } });
-  return instance.exports as unknown as GemmModule;
 }
 
 /** Runs the product described by `o`. */

@@ -29,6 +29,13 @@ export interface Product {
   readonly accumulate?: boolean;
 }
 
+/** A matrix whose rows lie `stride` apart, `stride` being a multiple of 4. */
+export interface Rows {
+  readonly rows: number;
+  readonly columns: number;
+  readonly stride: number;
+}
+
 /** The loops a backend's kernels are made of. */
 export interface Loops {
   product(o: Product): void;
@@ -36,8 +43,12 @@ export interface Loops {
   gelu(x: Float32Array, y: Float32Array): void;
   /** dx = dy gelu′(x). */
   geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void;
-  /** Softmax of each row of `scale × x` [rows, columns], in place. */
-  softmax(x: Float32Array, rows: number, columns: number, scale: number): void;
+  /** Softmax of each row of `scale × x`, in place; what lies between the rows becomes 0. */
+  softmax(x: Float32Array, rows: Rows, scale: number): void;
+  /** dx = scale × p ⊙ (dx − Σ dx ⊙ p) by rows, in place; what lies between becomes 0. */
+  softmaxGradient(p: Float32Array, dx: Float32Array, rows: Rows, scale: number): void;
+  /** y = a ⊙ b; y may be one of them. */
+  multiply(a: Float32Array, b: Float32Array, y: Float32Array): void;
   /** Dropout's factors: 0 with probability `rate`, else 1/(1−rate); see {@linkcode keepFactors}. */
   keep(key: StreamKey, rate: number, out: Float32Array): void;
 }
@@ -138,9 +149,9 @@ function geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void
   }
 }
 
-function softmax(x: Float32Array, rows: number, columns: number, scale: number): void {
-  for (let row = 0; row < rows; row++) {
-    const start = row * columns, end = start + columns;
+function softmax(x: Float32Array, { rows, columns, stride }: Rows, scale: number): void {
+  for (let start = 0; start < rows * stride; start += stride) {
+    const end = start + columns;
     let largest = -Infinity;
     for (let i = start; i < end; i++) largest = Math.max(largest, x[i]!);
     let sum = 0;
@@ -151,8 +162,36 @@ function softmax(x: Float32Array, rows: number, columns: number, scale: number):
     }
     const inverse = 1 / sum;
     for (let i = start; i < end; i++) x[i]! *= inverse;
+    x.fill(0, end, start + stride);
   }
 }
 
+function softmaxGradient(
+  p: Float32Array,
+  dx: Float32Array,
+  { rows, columns, stride }: Rows,
+  scale: number,
+): void {
+  for (let start = 0; start < rows * stride; start += stride) {
+    const end = start + columns;
+    let sum = 0;
+    for (let i = start; i < end; i++) sum += dx[i]! * p[i]!;
+    for (let i = start; i < end; i++) dx[i] = scale * p[i]! * (dx[i]! - sum);
+    dx.fill(0, end, start + stride);
+  }
+}
+
+function multiply(a: Float32Array, b: Float32Array, y: Float32Array): void {
+  for (let i = 0; i < y.length; i++) y[i] = a[i]! * b[i]!;
+}
+
 /** The loops in plain TypeScript. */
-export const scalarLoops: Loops = { product, gelu, geluGradient, softmax, keep: keepFactors };
+export const scalarLoops: Loops = {
+  product,
+  gelu,
+  geluGradient,
+  softmax,
+  softmaxGradient,
+  multiply,
+  keep: keepFactors,
+};

@@ -5,8 +5,10 @@
  * @module
  */
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
-import { gemm, type GemmModule, instantiateGemm, packedBytes } from "./gemm_wasm.ts";
-import { type Loops, type Product, scalarLoops } from "./scalar.ts";
+import { encodeModule } from "./assembler.ts";
+import { elementwiseFunctions, type ElementwiseModule } from "./elementwise_wasm.ts";
+import { gemm, gemmFunctions, type GemmModule, packedBytes } from "./gemm_wasm.ts";
+import type { Loops, Product } from "./scalar.ts";
 
 interface Emscripten {
   readonly asm?: { readonly memory?: WebAssembly.Memory };
@@ -45,7 +47,11 @@ function bind(wasm: Emscripten): WasmLoops {
         "use that release",
     );
   }
-  const module = instantiateGemm(memory);
+  const code = new WebAssembly.Module(
+    encodeModule([...gemmFunctions(), ...elementwiseFunctions()]),
+  );
+  const module = new WebAssembly.Instance(code, { host: { memory } })
+    .exports as unknown as GemmModule & ElementwiseModule;
   const slots: { address: number; length: number }[] = [];
   const reserve = (slot: number, length: number) => {
     const held = slots[slot];
@@ -55,32 +61,71 @@ function bind(wasm: Emscripten): WasmLoops {
     }
     return () => new Float32Array(memory.buffer, slots[slot]!.address, length);
   };
-  // Slot 0 of `packing` holds B's panels; it grows outside the kernels' own slots.
-  const packing = { address: 0, bytes: 0 };
-  const packed = (bytes: number) => {
-    if (packing.bytes < bytes) {
-      if (packing.address !== 0) wasm._free(packing.address);
-      packing.bytes = bytes;
-      packing.address = wasm._malloc(bytes) >>> 0;
-    }
-    return packing.address;
-  };
-  packed(1 << 22);
-  return { loops: { ...scalarLoops, product: (o) => product(module, packed, o) }, reserve };
+  const packing = wasm._malloc(PACKING) >>> 0;
+  const spare = wasm._malloc(3 * 128) >>> 0;
+  return { loops: bindLoops(module, { packing, spare, memory }), reserve };
 }
 
-function product(module: GemmModule, packed: (bytes: number) => number, o: Product): void {
+/** Bytes set aside for packing a product's operand. */
+const PACKING = 1 << 22;
+
+interface Work {
+  readonly packing: number;
+  /** Three blocks of 128 bytes, for the ends of arrays that do not fill a vector. */
+  readonly spare: number;
+  readonly memory: WebAssembly.Memory;
+}
+
+function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
+  const { spare, memory } = work;
+  /** Runs `f` on whole vectors, then on the last elements, copied to where a vector fits. */
+  const byVectors = (
+    inputs: Float32Array[],
+    y: Float32Array,
+    f: (addresses: number[], to: number, bytes: number) => void,
+  ) => {
+    const whole = y.length & ~3, rest = y.length - whole;
+    f(inputs.map((x) => x.byteOffset), y.byteOffset, whole * 4);
+    if (rest === 0) return;
+    const copies = inputs.map((x, i) => {
+      const copy = new Float32Array(memory.buffer, spare + 128 * (i + 1), 4);
+      for (let j = 0; j < rest; j++) copy[j] = x[whole + j]!;
+      return copy.byteOffset;
+    });
+    f(copies, spare, 16);
+    y.set(new Float32Array(memory.buffer, spare, rest), whole);
+  };
+  return {
+    product: (o) => product(module, work.packing, o),
+    gelu: (x, y) => byVectors([x], y, ([x], y, bytes) => module.gelu(x!, y, bytes)),
+    geluGradient: (x, dy, dx) =>
+      byVectors([x, dy], dx, ([x, dy], dx, n) => module.geluGradient(x!, dy!, dx, n)),
+    multiply: (a, b, y) => byVectors([a, b], y, ([a, b], y, n) => module.multiply(a!, b!, y, n)),
+    softmax: (x, { rows, columns, stride }, scale) =>
+      module.softmax(x.byteOffset, rows, columns, stride * 4, scale),
+    softmaxGradient: (p, dx, { rows, columns, stride }, scale) =>
+      module.softmaxGradient(p.byteOffset, dx.byteOffset, rows, columns, stride * 4, scale),
+    keep: (key, rate, out) => {
+      const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
+      const groups = out.length >>> 5, rest = out.length & 31;
+      module.keep(out.byteOffset, groups, 0, ...key, limit, kept);
+      if (rest === 0) return;
+      module.keep(spare, 1, groups, ...key, limit, kept);
+      out.set(new Float32Array(memory.buffer, spare, rest), groups * 32);
+    },
+  };
+}
+
+function product(module: GemmModule, packing: number, o: Product): void {
   const { m, n, k } = o;
-  // Strides up to 4·10⁶ columns pass here, so that packing never outgrows what `bind` set aside
-  // while views are in use.
-  const widest = Math.floor(((1 << 22) / packedBytes(8, k)) - 1) * 8;
+  // Columns of B whose panels fit where they are packed.
+  const widest = Math.floor(PACKING / packedBytes(8, k) - 1) * 8;
   const aRow = o.aRow ?? k, aColumn = o.aColumn ?? 1;
   const bRow = o.bRow ?? n, bColumn = o.bColumn ?? 1, cRow = o.cRow ?? n;
   for (let n0 = 0; n0 < n; n0 += widest) {
-    const width = Math.min(widest, n - n0);
     gemm(module, {
       m,
-      n: width,
+      n: Math.min(widest, n - n0),
       k,
       a: o.a.byteOffset,
       aRow: aRow * 4,
@@ -91,7 +136,7 @@ function product(module: GemmModule, packed: (bytes: number) => number, o: Produ
       c: o.c.byteOffset + n0 * 4,
       cRow: cRow * 4,
       accumulate: o.accumulate === true,
-      packed: packed(packedBytes(width, k)),
+      packed: packing,
     });
   }
 }

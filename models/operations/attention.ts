@@ -39,7 +39,7 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
   for (let i = 1; i < offsets.length; i++) {
     longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
   }
-  const square = longest * longest;
+  const square = longest * ceil4(longest);
   return differentiable<tf.Tensor2D>(
     [qkv],
     () => {
@@ -51,7 +51,8 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
           applyKeep(head, options, { keep: keep!, to: p, loops });
           const v = x!.subarray(start * 3 * c + 2 * c + from);
           const out = y!.subarray(start * c + from);
-          loops.product({ m: t, n: head.d, k: t, a: p, b: v, bRow: 3 * c, c: out, cRow: c });
+          const a = { a: p, aRow: ceil4(t) };
+          loops.product({ m: t, n: head.d, k: t, ...a, b: v, bRow: 3 * c, c: out, cRow: c });
         });
       });
       return { value: value!, keep: [qkv] };
@@ -80,18 +81,25 @@ function forEachHead(options: AttentionOptions, c: number, visit: (head: Head) =
   }
 }
 
-/** softmax(QKᵀ/√D) of one head, [t, t]. */
+/** The next multiple of 4: the distance between rows of weights. */
+function ceil4(n: number): number {
+  return (n + 3) & ~3;
+}
+
+/** softmax(QKᵀ/√D) of one head, [t, ceil4(t)]. */
 function attentionWeights(
   x: Float32Array,
   { t, start, from, d }: Head,
   work: { c: number; out: Float32Array; loops: Loops },
 ): Float32Array {
   const { c, loops } = work;
-  const p = work.out.subarray(0, t * t);
+  const stride = ceil4(t);
+  const p = work.out.subarray(0, t * stride);
   const q = x.subarray(start * 3 * c + from);
   const k = x.subarray(start * 3 * c + c + from);
-  loops.product({ m: t, n: t, k: d, a: q, aRow: 3 * c, b: k, bRow: 1, bColumn: 3 * c, c: p });
-  loops.softmax(p, t, t, 1 / Math.sqrt(d));
+  const kT = { b: k, bRow: 1, bColumn: 3 * c };
+  loops.product({ m: t, n: t, k: d, a: q, aRow: 3 * c, ...kT, c: p, cRow: stride });
+  loops.softmax(p, { rows: t, columns: t, stride }, 1 / Math.sqrt(d));
   return p;
 }
 
@@ -102,13 +110,12 @@ function applyKeep(
   work: { keep: Float32Array; to: Float32Array; loops: Loops; fresh?: boolean },
 ): void {
   if (dropout === undefined) return;
-  const factors = work.keep.subarray(0, t * t);
+  const factors = work.keep.subarray(0, t * ceil4(t));
   if (work.fresh !== false) {
     const [k0, k1, k2, k3] = dropout.key;
     work.loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
   }
-  const { to } = work;
-  for (let i = 0; i < factors.length; i++) to[i]! *= factors[i]!;
+  work.loops.multiply(work.to, factors, work.to);
 }
 
 function gradient(
@@ -128,21 +135,18 @@ function gradient(
       const dOut = dy!.subarray(start * c + from);
       const p = attentionWeights(x!, head, { c, out: weights!, loops });
       // dP = (dO Vᵀ) ⊙ keep, where O = (P ⊙ keep) V.
-      const ds = work!.subarray(0, t * t);
-      loops.product({ m: t, n: t, k: d, a: dOut, aRow: c, b: v, bRow: 1, bColumn: row, c: ds });
+      const stride = ceil4(t);
+      const ds = work!.subarray(0, t * stride);
+      const vT = { b: v, bRow: 1, bColumn: row };
+      loops.product({ m: t, n: t, k: d, a: dOut, aRow: c, ...vT, c: ds, cRow: stride });
       applyKeep(head, options, { keep: keep!, to: ds, loops });
       // dS = P ⊙ (dP − Σⱼ dP ⊙ P) / √D
-      const scale = 1 / Math.sqrt(d);
-      for (let i = 0; i < t * t; i += t) {
-        let sum = 0;
-        for (let j = i; j < i + t; j++) sum += ds[j]! * p[j]!;
-        for (let j = i; j < i + t; j++) ds[j] = p[j]! * (ds[j]! - sum) * scale;
-      }
-      loops.product({ m: t, n: d, k: t, a: ds, b: k, bRow: row, c: dq, cRow: row });
-      const dsT = { a: ds, aRow: 1, aColumn: t };
+      loops.softmaxGradient(p, ds, { rows: t, columns: t, stride }, 1 / Math.sqrt(d));
+      loops.product({ m: t, n: d, k: t, a: ds, aRow: stride, b: k, bRow: row, c: dq, cRow: row });
+      const dsT = { a: ds, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...dsT, b: q, bRow: row, c: dk, cRow: row });
       applyKeep(head, options, { keep: keep!, to: p, loops, fresh: false });
-      const pT = { a: p, aRow: 1, aColumn: t };
+      const pT = { a: p, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...pT, b: dOut, bRow: c, c: dv, cRow: row });
     });
   });

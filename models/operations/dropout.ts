@@ -36,7 +36,7 @@ export function drop(x: tf.Tensor, dropout: Dropout | undefined, use: string): t
     const call = { inputs: [x], outputs: [x.shape] };
     return runHost("dropout", call, ([x], [y], _, loops) => {
       loops.keep(key, dropout.rate, y!);
-      for (let i = 0; i < x!.length; i++) y![i]! *= x![i]!;
+      loops.multiply(x!, y!, y!);
     });
   };
   return differentiable([x], () => ({ value: masked(x)[0]!, keep: [] }), (dy) => masked(dy));

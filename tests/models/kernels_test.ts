@@ -1,0 +1,156 @@
+import { assert, assertEquals } from "@std/assert";
+import * as tf from "@tensorflow/tfjs";
+import { runHost } from "../../models/kernels/host.ts";
+import { type Loops, normalCdf, scalarLoops } from "../../models/kernels/scalar.ts";
+import { normal, streamKey, threefry } from "../../models/random.ts";
+import fixtures from "../reference/pytorch/portable_math.json" with { type: "json" };
+import { testOn, worstRelative } from "./rig.ts";
+
+const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
+
+/** Runs `body` with copies of the arrays in the current backend's memory; gives them back. */
+function withLoops(
+  arrays: Float32Array[],
+  body: (arrays: Float32Array[], loops: Loops) => void,
+): Float32Array[] {
+  const tensors = arrays.map((array) => tf.tensor1d(array));
+  const outputs = arrays.map((array) => [array.length]);
+  const results = runHost("test", { inputs: tensors, outputs }, (inputs, outputs, _, loops) => {
+    outputs.forEach((y, i) => y.set(inputs[i]!));
+    body(outputs, loops);
+  });
+  const values = results.map((x) => x.dataSync().slice() as Float32Array);
+  tf.dispose([tensors, results]);
+  return values;
+}
+
+testOn(["cpu", "wasm"], "products are right for any shape, stride and transposition", () => {
+  const shapes = [[1, 1, 1], [4, 8, 8], [5, 3, 9], [17, 300, 23], [130, 520, 33], [8, 64, 7]];
+  for (const [m, k, n] of shapes as [number, number, number][]) {
+    for (let variant = 0; variant < 8; variant++) {
+      const [aT, bT, accumulate] = [variant & 1, variant & 2, (variant & 4) !== 0];
+      const gap = variant === 0 ? 0 : 3;
+      const a = drawn("a", (m + gap) * (k + gap)), b = drawn("b", (k + gap) * (n + gap));
+      const cRow = n + gap, c = new Float32Array(m * cRow).fill(7);
+      const aStrides = aT ? { aRow: 1, aColumn: m + gap } : { aRow: k + gap, aColumn: 1 };
+      const bStrides = bT ? { bRow: 1, bColumn: k + gap } : { bRow: n + gap, bColumn: 1 };
+      const [, , found] = withLoops([a, b, c], ([a, b, c], loops) => {
+        const operands = { a: a!, b: b!, c: c!, ...aStrides, ...bStrides, cRow };
+        loops.product({ m, n, k, ...operands, accumulate });
+      });
+      const expected = Float32Array.from(c);
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          let sum = accumulate ? 7 : 0;
+          for (let x = 0; x < k; x++) {
+            sum += a[i * aStrides.aRow + x * aStrides.aColumn]! *
+              b[x * bStrides.bRow + j * bStrides.bColumn]!;
+          }
+          expected[i * cRow + j] = sum;
+        }
+      }
+      const worst = worstRelative(found!, expected);
+      assert(worst < 1e-6, `[${m}, ${k}] × [${k}, ${n}], variant ${variant}: ${worst}`);
+      for (let i = 0; i < m; i++) {
+        for (let j = n; j < cRow; j++) assertEquals(found![i * cRow + j], 7, "wrote past a row");
+      }
+    }
+  }
+});
+
+Deno.test("the normal distribution function agrees with 60-digit arithmetic", () => {
+  const worst = Math.max(...fixtures.normalCdf.map(([x, y]) => Math.abs(normalCdf(x!) - y!)));
+  assert(worst < 1e-8, `worst error ${worst}`);
+});
+
+testOn(["cpu", "wasm"], "gelu is x Φ(x), and its gradient its derivative", () => {
+  const points = fixtures.normalCdf.map(([x]) => x!);
+  const x = Float32Array.from([...points, -100, 100, 0]);
+  const ones = new Float32Array(x.length).fill(1);
+  const [, y, , dx] = withLoops([x, ones, ones, ones], ([x, y, dy, dx], loops) => {
+    loops.gelu(x!, y!);
+    loops.geluGradient(x!, dy!, dx!);
+  });
+  fixtures.normalCdf.forEach(([at, cdf], i) => {
+    assert(Math.abs(y![i]! - at! * cdf!) < 1e-6, `gelu(${at}) = ${y![i]}`);
+    const slope = cdf! + at! * Math.exp(-at! * at! / 2) / Math.sqrt(2 * Math.PI);
+    assert(Math.abs(dx![i]! - slope) < 1e-6, `gelu'(${at}) = ${dx![i]}`);
+  });
+  const last = (values: Float32Array) => [...values.subarray(-3)].map((v) => Math.abs(v) + 1);
+  assertEquals(last(y!), [1, 101, 1]);
+  assertEquals(last(dx!), [1, 2, 1.5]);
+});
+
+testOn(
+  ["cpu", "wasm"],
+  "softmax rows sum to 1, survive large scores, clear what lies between",
+  () => {
+    for (const columns of [1, 3, 4, 5, 16, 37]) {
+      const stride = (columns + 3) & ~3, rows = 5;
+      const x = drawn("scores", rows * stride);
+      for (let i = 0; i < x.length; i++) x[i] = i % stride < columns ? x[i]! * 300 : NaN;
+      const [found] = withLoops([x], ([x], loops) => {
+        loops.softmax(x!, { rows, columns, stride }, 0.25);
+      });
+      for (let row = 0; row < rows; row++) {
+        const scores = [...x.subarray(row * stride, row * stride + columns)].map((s) => s / 4);
+        const top = Math.max(...scores);
+        const total = scores.reduce((sum, s) => sum + Math.exp(s - top), 0);
+        const expected = scores.map((s) => Math.exp(s - top) / total);
+        const worst = worstRelative(
+          found!.subarray(row * stride, row * stride + columns),
+          expected,
+        );
+        assert(worst < 2e-6, `${columns} columns: ${worst}`);
+        assert(found!.subarray(row * stride + columns, (row + 1) * stride).every((p) => p === 0));
+      }
+    }
+  },
+);
+
+testOn(["wasm"], "softmax gradients agree with plain loops", () => {
+  for (const columns of [1, 3, 4, 9, 37]) {
+    const stride = (columns + 3) & ~3, rows = { rows: 5, columns, stride };
+    const p = drawn("p", 5 * stride), dx = drawn("dx", 5 * stride);
+    for (let i = 0; i < p.length; i++) if (i % stride >= columns) p[i] = 0, dx[i] = NaN;
+    const expected = dx.slice();
+    scalarLoops.softmaxGradient(p, expected, rows, 0.5);
+    const [, found] = withLoops([p, dx], ([p, dx], loops) => {
+      loops.softmaxGradient(p!, dx!, rows, 0.5);
+    });
+    assert(worstRelative(found!, expected) < 1e-6);
+  }
+});
+
+testOn(["cpu", "wasm"], "dropout's factors are those of the stream, for any length", () => {
+  const key = streamKey(4, "dropout/step.1/x"), rate = 0.3;
+  const block = new Uint32Array(4);
+  for (const n of [1, 31, 32, 33, 100, 4096]) {
+    const [found] = withLoops([new Float32Array(n)], ([out], loops) => {
+      loops.keep(key, rate, out!);
+    });
+    for (let i = 0; i < n; i++) {
+      threefry(key, [4 * Math.floor(i / 32) + i % 4, 0, 0, 0], block);
+      const word = block[Math.floor(i / 4) % 4]!;
+      const bits = i % 32 < 16 ? word & 0xffff : word >>> 16;
+      const expected = bits < Math.round(rate * 65536) ? 0 : Math.fround(1 / (1 - rate));
+      assertEquals(found![i], expected, `element ${i} of ${n}`);
+    }
+  }
+});
+
+testOn(["cpu", "wasm"], "dropout drops its share and keeps the mean", () => {
+  const [found] = withLoops([new Float32Array(100_000)], ([out], loops) => {
+    loops.keep(streamKey(0, "dropout"), 0.1, out!);
+  });
+  const dropped = found!.filter((x) => x === 0).length / found!.length;
+  assert(Math.abs(dropped - 0.1) < 0.004, `dropped ${dropped}`);
+});
+
+testOn(["cpu", "wasm"], "elementwise products are right for any length", () => {
+  for (const n of [1, 2, 3, 4, 5, 1023]) {
+    const a = drawn("a", n), b = drawn("b", n);
+    const [, , y] = withLoops([a, b, a], ([a, b, y], loops) => loops.multiply(a!, b!, y!));
+    assertEquals([...y!], [...a].map((x, i) => Math.fround(x * b[i]!)));
+  }
+});
