@@ -65,12 +65,12 @@ export const corpusSchema = z.object({
     z.object({
       documents: count,
       tokens: count,
-      perClass: z.union([z.array(count), z.record(z.string(), count)]),
+      perClass: z.array(z.object({ class: z.string(), documents: count })),
       lengths: lengthsSchema,
     }),
   ),
   vocabularySize: count,
-  duplicatesAcrossSplits: count,
+  duplicatesAcrossSplits: z.record(z.string(), count),
 });
 export type Corpus = z.infer<typeof corpusSchema>;
 

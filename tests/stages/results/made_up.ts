@@ -136,7 +136,7 @@ function corpus(grid: MadeUp) {
   const split = (documents: number) => ({
     documents,
     tokens: Math.round(documents * grid.meanLength),
-    perClass: [documents],
+    perClass: [{ class: "c0", documents }],
     lengths,
   });
   return {
