@@ -1,12 +1,15 @@
 /**
  * The code of stages, bundled when a source file changed and otherwise as the catalogue knows it.
+ * It becomes a blob only when a stage runs: until then no trace names it.
  *
  * @module
  */
 import { join } from "node:path";
 import { type Bundle, bundlerVersion, bundleStages } from "./bundle.ts";
 import { sameStat, type Stat, statOf } from "./catalog.ts";
+import { hashFile, type Sha256 } from "./hash.ts";
 import { readPackages } from "./packages.ts";
+import { writeAtomically } from "./sealed.ts";
 import type { Store } from "./store.ts";
 
 /** A bundle with the files it was made from, as they were then. */
@@ -16,8 +19,13 @@ interface Remembered {
   readonly bundle: Bundle;
 }
 
+/** Where the code of a bundle is kept. */
+export function codePath(store: Store, fingerprint: Sha256): string {
+  return join(store.root, "code", `${fingerprint}.js`);
+}
+
 /**
- * The bundles of the given stages. Each one's code is a blob in the store, under its fingerprint.
+ * The bundles of the given stages. Each one's code stands at {@linkcode codePath}.
  *
  * @throws {ConfigError} If a stage can't be bundled.
  */
@@ -31,14 +39,14 @@ export async function loadBundles(
     const record = store.catalog.bundle(stage);
     const known = record === undefined ? undefined : JSON.parse(record) as Remembered;
     if (known?.root !== root || !unchanged(root, known)) continue;
-    if (store.verify(known.bundle.fingerprint) === "ok") bundles.set(stage, known.bundle);
+    if (holdsCode(store, known.bundle.fingerprint)) bundles.set(stage, known.bundle);
   }
   const stale = stages.filter((stage) => !bundles.has(stage));
   if (stale.length === 0) return bundles;
   const packages = readPackages(root);
   const bundler = bundlerVersion(packages);
   for (const [stage, { code, ...bundle }] of await bundleStages(root, stale, packages)) {
-    store.takeText(code);
+    writeAtomically(codePath(store, bundle.fingerprint), code);
     const files: Record<string, Stat> = {};
     for (const path of [...Object.keys(bundle.sources), ...packages.files]) {
       const stat = statOf(join(root, path));
@@ -49,6 +57,11 @@ export async function loadBundles(
     bundles.set(stage, made);
   }
   return bundles;
+}
+
+function holdsCode(store: Store, fingerprint: Sha256): boolean {
+  const path = codePath(store, fingerprint);
+  return statOf(path) !== undefined && hashFile(path) === fingerprint;
 }
 
 function unchanged(root: string, { files }: Remembered): boolean {

@@ -84,7 +84,7 @@ export function readLock(path: string, name: string): Lock | undefined {
     const outputs: Record<string, LockedOutput> = {};
     const metrics: Record<string, number> = {};
     for (const field of fields) {
-      const [, fieldName = "", value = ""] = /^([a-z]\w*)=(.+)$/.exec(field) ?? [];
+      const [, fieldName = "", value = ""] = /^([a-z][\w.]*)=(.+)$/.exec(field) ?? [];
       const [, exactness, digest = ""] = /^(exact|numeric):(.*)$/.exec(value) ?? [];
       if (fieldName === "key" && isSha256(value)) key = value;
       else if (fieldName !== "" && value === "measured") outputs[fieldName] = { exactness: value };

@@ -7,6 +7,7 @@
  * ```text
  * store/blobs/3f/a1…          content, read-only
  * store/traces/9c/02….json    what a key produced, sealed
+ * store/code/                 bundles of stages, kept so as not to bundle again
  * store/scratch/              private folders of running instances
  * store/checkpoints/KEY/      of interrupted instances
  * store/locks/KEY             held while a process makes KEY
@@ -24,6 +25,8 @@ import { LockstepError } from "./errors.ts";
 import { hashFile, isSha256, type Sha256, sha256 } from "./hash.ts";
 import { seal, syncFolder, unseal, writeAtomically } from "./sealed.ts";
 import type { Manifest, OutputRecord, Trace } from "./trace.ts";
+
+const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "runs", "aside"];
 
 /** State of a stored blob. */
 export type BlobState = "ok" | "missing" | "damaged";
@@ -46,7 +49,7 @@ export class Store {
     this.root = root;
     try {
       for (
-        const folder of ["blobs", "traces", "scratch", "checkpoints", "locks", "runs", "aside"]
+        const folder of FOLDERS
       ) {
         Deno.mkdirSync(join(root, folder), { recursive: true });
       }

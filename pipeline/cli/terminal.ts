@@ -53,6 +53,8 @@ interface Running {
 }
 
 const REDRAW_MS = 120;
+/** How many of an instance's metrics its line has room for. */
+const FIGURES_SHOWN = 3;
 
 /** Text for people. `close` takes the live lines away. */
 export function textView(sink: Sink): { listener: Listener; close: () => void } {
@@ -152,7 +154,7 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
       case "executed": {
         ended++;
         running.delete(event.instance);
-        const figures = Object.entries(event.metrics)
+        const figures = Object.entries(event.metrics).slice(0, FIGURES_SHOWN)
           .map(([name, value]) => `${name} ${figure(value)}`);
         print([`${counter()} ${event.instance}`, duration(event.seconds), ...figures].join("  "));
         return;

@@ -136,7 +136,9 @@ function runSection(results: Results): Section {
         corpus ? String(corpus.classes.length) : "–",
         entry.majorityShare === null ? "–" : `${percent(entry.majorityShare, 1)} %`,
         corpus ? grouped(corpus.vocabularySize) : "–",
-        corpus ? grouped(corpus.duplicatesAcrossSplits) : "–",
+        corpus
+          ? grouped(Object.values(corpus.duplicatesAcrossSplits).reduce((sum, n) => sum + n, 0))
+          : "–",
       ];
     }),
     notes: [
