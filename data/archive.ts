@@ -36,7 +36,7 @@ export async function* tarMembers(
   const names = new MemberNames(file.name);
   const allowed = unpackedBound(file);
   const untar = extract();
-  const source = Readable.from(fileBytes(file));
+  const source = Readable.from(closed(fileBytes(file)));
   source.on("error", (error: Error) => untar.destroy(error));
   source.pipe(untar);
   try {
@@ -70,6 +70,22 @@ export async function* tarMembers(
     source.destroy();
     untar.destroy();
   }
+}
+
+/**
+ * Passes a tar archive's bytes on and checks that it is closed: without the blocks of zeros at its
+ * end, one that was cut between two members would look whole.
+ */
+async function* closed(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let zeros = 0;
+  for await (const chunk of chunks) {
+    const last = chunk.findLastIndex((byte) => byte !== 0);
+    zeros = last < 0 ? zeros + chunk.length : chunk.length - 1 - last;
+    yield chunk;
+  }
+  if (zeros < 1024) throw new Error("it is cut off: two blocks of zeros must close it");
 }
 
 /** Checks the names of an archive's members as they come. */

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { tarMembers } from "./archive.ts";
+import { type Member, tarMembers } from "./archive.ts";
 import { csvRecords } from "./csv.ts";
 import { Labels } from "./labels.ts";
 import { DataError, type DataFile, decodeText, fileBytes, textLines } from "./lines.ts";
+import { parquetRows } from "./parquet.ts";
 import { documentPattern } from "./pattern.ts";
 import type { Description, Layout } from "./source.ts";
+import { zipMembers } from "./zip.ts";
 
 /** Splits in the order in which they are read and written. */
 export const splitNames = ["train", "validation", "test"] as const;
@@ -101,13 +103,15 @@ async function* readRows(
   files: readonly RawFile[],
 ): AsyncGenerator<Row, void, undefined> {
   const { format, layout } = description;
-  if (format === "tar") {
-    yield* archiveRows(files, layout, description.classes);
+  if (format === "tar" || format === "zip") {
+    const members = format === "tar" ? tarMembers : zipMembers;
+    yield* archiveRows(files, description, members);
     return;
   }
   for (const file of files) {
     if (format === "csv") yield* csvRows(file, layout);
     else if (format === "jsonl") yield* jsonRows(file, layout);
+    else if (format === "parquet") yield* columnRows(file, layout);
     else if (format === "text") yield* textRows(file);
     else throw new DataError(`Cannot read "${file.name}": format "${format}" holds no documents`);
   }
@@ -161,6 +165,20 @@ async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row, voi
   }
 }
 
+async function* columnRows(file: RawFile, layout: Layout): AsyncGenerator<Row, void, undefined> {
+  const { label = "label", text = ["text"] } = layout;
+  let number = 0;
+  for await (const value of parquetRows(file, [label, ...text].map(String))) {
+    number += 1;
+    yield fieldsRow(value, {
+      label,
+      text,
+      split: file.split,
+      place: `"${file.name}": row ${number}`,
+    });
+  }
+}
+
 /** Makes a row of a JSON object or a parquet row. */
 function fieldsRow(
   value: unknown,
@@ -209,8 +227,11 @@ async function* textRows(file: RawFile): AsyncGenerator<Row, void, undefined> {
  */
 async function* archiveRows(
   files: readonly RawFile[],
-  layout: Layout,
-  classes: readonly string[] | undefined,
+  { layout, classes }: Description,
+  members: (
+    file: DataFile,
+    wanted: (name: string) => boolean,
+  ) => Iterable<Member> | AsyncIterable<Member>,
 ): AsyncGenerator<Row, void, undefined> {
   const match = documentPattern(layout.documents ?? "{split}/{class}/*");
   const known = classes === undefined ? undefined : new Set(classes);
@@ -226,7 +247,7 @@ async function* archiveRows(
   };
   for (const file of files) {
     for await (
-      const { name, bytes } of tarMembers(file, (name) => where(name, file) !== undefined)
+      const { name, bytes } of members(file, (name) => where(name, file) !== undefined)
     ) {
       found.push({ ...where(name, file)!, name, bytes });
     }
