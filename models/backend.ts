@@ -4,6 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
+import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
 import "@tensorflow/tfjs-backend-wasm";
 import { startWebgpu } from "./webgpu.ts";
 
@@ -22,6 +23,7 @@ export async function startBackend(name: BackendName): Promise<void> {
     throw new Error(`Cannot start backend "${name}": tfjs refused it here; try wasm or cpu`);
   }
   await tf.ready();
+  if (name === "wasm") shareOnClone();
   if (name === "cpu") quietly(() => tf.scalar(0).dispose());
 }
 
@@ -32,3 +34,21 @@ function quietly(work: () => unknown): void {
   work();
   tf.env().set("IS_TEST", before);
 }
+
+/** Lets a clone share its original's memory on `wasm`, as on the other backends. */
+function shareOnClone(): void {
+  if (sharing) return;
+  sharing = true;
+  tf.unregisterKernel("Identity", "wasm");
+  tf.registerKernel({
+    kernelName: "Identity",
+    backendName: "wasm",
+    kernelFunc: ({ inputs, backend }) => {
+      const { dataId, shape, dtype } = inputs.x!;
+      (backend as BackendWasm).incRef(dataId);
+      return { dataId, shape, dtype };
+    },
+  });
+}
+
+let sharing = false;

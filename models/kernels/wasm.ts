@@ -119,7 +119,8 @@ function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
 function product(module: GemmModule, packing: number, o: Product): void {
   const { m, n, k } = o;
   // Columns of B whose panels fit where they are packed.
-  const widest = Math.floor(PACKING / packedBytes(8, k) - 1) * 8;
+  const widest =
+    Math.floor((PACKING - packedBytes(0, k)) / (packedBytes(8, k) - packedBytes(0, k))) * 8;
   const aRow = o.aRow ?? k, aColumn = o.aColumn ?? 1;
   const bRow = o.bRow ?? n, bColumn = o.bColumn ?? 1, cRow = o.cRow ?? n;
   for (let n0 = 0; n0 < n; n0 += widest) {
