@@ -7,7 +7,7 @@ import { StageError } from "../../pipeline/errors.ts";
 import type { Corpus, History, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
 import type { Condition, Delta, Results } from "./results.ts";
-import { summarize } from "./sample.ts";
+import { summarize } from "./statistics/sample.ts";
 
 /** Coordinates of an artifact, `{ dataset, operator, seed }`. */
 export type At = Readonly<Record<string, string>>;

@@ -1,0 +1,114 @@
+/**
+ * How likely a paired t test is to find an effect, and how many seeds it takes.
+ *
+ * @module
+ */
+import { exp } from "../../../models/portable_math.ts";
+import { incompleteBeta } from "./incomplete_beta.ts";
+import { normalTail } from "./normal.ts";
+import type { Alternative } from "./paired_t.ts";
+import { studentTQuantile } from "./student_t.ts";
+
+const ROOT_TWO_OVER_PI = 0.7978845608028654;
+/** Beyond this noncentrality exp(−δ²/2) underflows; a test has found the effect long before. */
+const CERTAIN = 37;
+
+/**
+ * P(T ≤ t) of the noncentral t distribution with noncentrality `delta`.
+ *
+ * Lenth 1989 (AS 243): Φ(−δ) + ½ Σⱼ [pⱼ I_x(j+½, ν/2) + qⱼ I_x(j+1, ν/2)], x = t²/(t²+ν).
+ * Absolute error below 1e-12 for |delta| ≤ 37.
+ *
+ * @throws {RangeError} If |delta| is greater than 37.
+ */
+export function noncentralT(
+  t: number,
+  options: { readonly df: number; readonly delta: number },
+): number {
+  const { df, delta } = options;
+  if (!(Math.abs(delta) <= CERTAIN)) {
+    throw new RangeError(`noncentralT: |delta| must be at most ${CERTAIN}, got ${delta}`);
+  }
+  if (t < 0) return 1 - noncentralT(-t, { df, delta: -delta });
+  const x = t * t / (t * t + df);
+  const complement = df / (t * t + df);
+  const half = delta * delta / 2;
+  let total = normalTail(delta);
+  // pⱼ = e^(−δ²/2) (δ²/2)^j / j!, qⱼ = δ e^(−δ²/2) (δ²/2)^j / (√2 Γ(j+3/2)), both by recurrence.
+  let p = exp(-half);
+  let q = p * delta * ROOT_TWO_OVER_PI;
+  let weight = 0;
+  for (let j = 0; j < 5000; j++) {
+    total += 0.5 * p * incompleteBeta(x, complement, { p: 2 * j + 1, q: df });
+    total += 0.5 * q * incompleteBeta(x, complement, { p: 2 * j + 2, q: df });
+    weight += p;
+    p *= half / (j + 1);
+    q *= half / (j + 1.5);
+    if (j > half && 1 - weight < 1e-15 && p < 1e-17) break;
+  }
+  return Math.min(1, Math.max(0, total));
+}
+
+/** A paired t test to be planned. */
+export interface Plan {
+  /** True mean difference. */
+  readonly effect: number;
+  /** Standard deviation of the paired differences. */
+  readonly sd: number;
+  readonly alpha?: number;
+  readonly alternative?: Alternative;
+}
+
+/**
+ * Probability that a paired t test over `n` seeds finds `plan.effect` at `plan.alpha`.
+ *
+ * @throws {RangeError} If `n` is not a whole number from 2 up or `sd` is not positive.
+ */
+export function pairedTPower(plan: Plan, n: number): number {
+  const { effect, sd, alpha = 0.05, alternative = "two-sided" } = plan;
+  if (!Number.isInteger(n) || n < 2) {
+    throw new RangeError(`pairedTPower: n must be a whole number from 2 up, got ${n}`);
+  }
+  if (!(sd > 0)) throw new RangeError(`pairedTPower: sd must be positive, got ${sd}`);
+  const delta = effect / sd * Math.sqrt(n);
+  const df = n - 1;
+  if (Math.abs(delta) > CERTAIN) {
+    const found = alternative === "two-sided" || (delta > 0) === (alternative === "greater");
+    return found ? 1 : 0;
+  }
+  const critical = studentTQuantile(alternative === "two-sided" ? 1 - alpha / 2 : 1 - alpha, df);
+  const upper = () => 1 - noncentralT(critical, { df, delta });
+  const lower = () => noncentralT(-critical, { df, delta });
+  switch (alternative) {
+    case "two-sided":
+      return upper() + lower();
+    case "greater":
+      return upper();
+    case "less":
+      return lower();
+  }
+}
+
+/**
+ * The fewest seeds at which a paired t test finds the planned effect with probability `power`.
+ *
+ * @param options.power 0.8 if left out.
+ * @param options.atMost Where to give up, 1,000 if left out.
+ * @returns `null` if `atMost` seeds are too few.
+ */
+export function seedsNeeded(
+  plan: Plan,
+  options: { readonly power?: number; readonly atMost?: number } = {},
+): number | null {
+  const { power = 0.8, atMost = 1000 } = options;
+  if (pairedTPower(plan, atMost) < power) return null;
+  // Power grows with n: bisect.
+  let tooFew = 1;
+  let enough = atMost;
+  while (enough - tooFew > 1) {
+    const middle = Math.floor((tooFew + enough) / 2);
+    if (pairedTPower(plan, middle) >= power) enough = middle;
+    else tooFew = middle;
+  }
+  return enough;
+}

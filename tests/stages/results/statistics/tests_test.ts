@@ -1,0 +1,128 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  bootstrapInterval,
+  resampledMeans,
+} from "../../../../stages/results/statistics/bootstrap.ts";
+import { holm } from "../../../../stages/results/statistics/holm.ts";
+import { normalTail } from "../../../../stages/results/statistics/normal.ts";
+import {
+  type Alternative,
+  equivalenceTest,
+  pairedTTest,
+} from "../../../../stages/results/statistics/paired_t.ts";
+import { pairedTPower, seedsNeeded } from "../../../../stages/results/statistics/power.ts";
+import { signedRankTest, signTest } from "../../../../stages/results/statistics/rank_tests.ts";
+import reference from "../../../reference/statistics/tests.json" with { type: "json" };
+
+/** Asserts agreement to 1e-9 of the expected value's size. */
+function near(actual: number, expected: number, what: string, floor = 1e-15) {
+  const gap = Math.abs(actual - expected);
+  assert(gap <= 1e-9 * Math.abs(expected) + floor, `${what}: ${actual} against ${expected}`);
+}
+
+const of = (text: string) => text as Alternative;
+
+Deno.test("paired t tests agree with SciPy on 240 random samples", () => {
+  for (const [index, each] of reference.cases.entries()) {
+    const ours = pairedTTest(each.values, { alternative: of(each.alternative) })!;
+    near(ours.t, each.t, `t of case ${index}`);
+    near(ours.p, each.t_p, `p of case ${index}`);
+  }
+});
+
+Deno.test("equivalence tests agree with statsmodels on 240 random samples", () => {
+  for (const [index, each] of reference.cases.entries()) {
+    const bounds = each.bounds as [number, number];
+    const ours = equivalenceTest(each.values, { bounds })!;
+    near(ours.p, each.tost_p, `p of case ${index}`);
+    near(ours.lower.p, each.tost_lower_p, `lower p of case ${index}`);
+    near(ours.upper.p, each.tost_upper_p, `upper p of case ${index}`);
+    const within = ours.interval[0] > bounds[0] && ours.interval[1] < bounds[1];
+    assertEquals(within, ours.p < 0.05, `the interval decides case ${index}`);
+  }
+});
+
+Deno.test("exact signed-rank and sign tests agree with SciPy on 240 random samples", () => {
+  for (const [index, each] of reference.cases.entries()) {
+    const alternative = of(each.alternative);
+    near(signedRankTest(each.values, alternative).p, each.wilcoxon_p, `ranks of case ${index}`);
+    near(signTest(each.values, alternative).p, each.sign_p, `signs of case ${index}`);
+  }
+});
+
+Deno.test("signed-rank tests with ties and zeros agree with the enumerated distribution", () => {
+  for (const [index, each] of reference.ties.entries()) {
+    near(signedRankTest(each.values, of(each.alternative)).p, each.p, `case ${index}`);
+  }
+});
+
+Deno.test("Holm's correction agrees with statsmodels on 200 random families", () => {
+  for (const each of reference.holm) {
+    holm(each.p).forEach((p, index) => near(p, each.adjusted[index]!, "adjusted p"));
+  }
+});
+
+Deno.test("power agrees with numerical integration to 1e-9 on 200 random plans", () => {
+  for (const [effect, n, alpha, alternative, expected] of reference.power) {
+    const plan = {
+      effect: effect as number,
+      sd: 1,
+      alpha: alpha as number,
+      alternative: of(alternative as string),
+    };
+    const ours = pairedTPower(plan, n as number);
+    assert(
+      Math.abs(ours - (expected as number)) < 1e-9,
+      `${[effect, n, alpha, alternative]}: ${ours} against ${expected}`,
+    );
+  }
+});
+
+Deno.test("the number of seeds needed is statsmodels'", () => {
+  for (const [effect, power, expected] of reference.seeds as [number, number, number][]) {
+    assertEquals(seedsNeeded({ effect, sd: 1 }, { power }), expected, `effect ${effect}`);
+  }
+  assertEquals(seedsNeeded({ effect: 0.001, sd: 1 }, { atMost: 100 }), null);
+});
+
+Deno.test("bootstrap intervals of few values are those of all resamples", () => {
+  for (const { values, level, interval } of reference.bootstrap) {
+    const ours = bootstrapInterval(values, { confidence: level })!;
+    near(ours[0], interval[0]!, "low", 1e-12);
+    near(ours[1], interval[1]!, "high", 1e-12);
+  }
+});
+
+Deno.test("drawn resamples are NumPy's for the same random words", () => {
+  for (const { values, words, means } of reference.drawn) {
+    const ours = resampledMeans(values, Uint32Array.from(words));
+    means.forEach((mean, index) => near(ours[index]!, mean, "mean", 1e-12));
+  }
+});
+
+Deno.test("drawn bootstrap intervals depend on the seed alone and come close to Student's", () => {
+  const values = Array.from({ length: 40 }, (_, i) => Math.sin(i) + i / 40);
+  const first = bootstrapInterval(values, { seed: 1 })!;
+  assertEquals(bootstrapInterval(values, { seed: 1 }), first);
+  assert(bootstrapInterval(values, { seed: 2 })![0] !== first[0]);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const student = pairedTTest(values)!;
+  const half = 2.0227 * mean / student.t;
+  assert(Math.abs(first[0] - (mean - half)) < 0.1 * half, `${first} around ${mean} ± ${half}`);
+  assert(Math.abs(first[1] - (mean + half)) < 0.1 * half);
+});
+
+Deno.test("the normal tail agrees with SciPy far out", () => {
+  for (const [z, expected] of reference.normal as [number, number][]) {
+    near(normalTail(z), expected, `z ${z}`, 1e-200);
+  }
+});
+
+Deno.test("samples too small for a test are told apart from failed ones", () => {
+  assertEquals(pairedTTest([0.1]), null);
+  assertEquals(equivalenceTest([], { bounds: [-1, 1] }), null);
+  assertEquals(bootstrapInterval([1]), null);
+  assertEquals(signTest([0, 0]).p, 1);
+  assertThrows(() => equivalenceTest([1, 2], { bounds: [1, -1] }), RangeError, "in order");
+  assertThrows(() => holm([0.5, 1.5]), RangeError, "within 0..1");
+});
