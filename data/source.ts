@@ -72,7 +72,7 @@ export const layoutSchema = z.strictObject({
   first_label: count.optional(),
   /** tar, zip: path of a document, with `{split}`, `{class}` and `*`, none of which matches `/`. */
   documents: z.string().optional(),
-  /** characters: the file in an archive, or `*` for all files joined in order of name. */
+  /** characters: path of the text in an archive; with `*`, all that fit, joined by name. */
   member: z.string().optional(),
   /** Regular expressions whose matches are taken out of every text. */
   remove: z.array(z.string()).optional(),

@@ -8,7 +8,14 @@ import { DataError } from "./lines.ts";
 import { stratifiedParts, stratifiedSubset } from "./select.ts";
 import { Duplicates, type LengthStatistics, lengthStatistics } from "./statistics.ts";
 import type { TokenFile, TokenSplit } from "./token_file.ts";
-import { eachWord, firstWordId, GrowingArray, unknownId, WordNumbers } from "./words.ts";
+import {
+  ChunkedArray,
+  eachWord,
+  firstWordId,
+  GrowingArray,
+  unknownId,
+  WordNumbers,
+} from "./words.ts";
 
 /** How to tokenise; the stage `tokenize` documents the choices. */
 export interface TokenizeOptions {
@@ -18,7 +25,9 @@ export interface TokenizeOptions {
   readonly vocabularyOver: "train" | "all";
   readonly lowercase: boolean;
   /** At most how many documents of each split to keep. */
-  readonly subset?: Readonly<Partial<Record<SplitName, number>>> & { readonly seed: number };
+  readonly subset?:
+    | Readonly<Partial<Record<SplitName, number | undefined>> & { seed: number }>
+    | undefined;
   /** Shares in which documents without a given split are dealt out. */
   readonly shares: Readonly<Record<SplitName, number>> & { readonly seed: number };
 }
@@ -47,7 +56,7 @@ export interface Tokenized {
 class SplitBuilder {
   readonly labels: number[] = [];
   readonly offsets = new GrowingArray();
-  readonly numbers = new GrowingArray();
+  readonly numbers = new ChunkedArray();
   readonly lengths = new GrowingArray();
   clipped = 0;
 }
@@ -131,14 +140,12 @@ export async function tokenizeCorpus(
 }
 
 function finishSplit(builder: SplitBuilder, ids: Uint32Array, vocabularySize: number): TokenSplit {
-  const numbers = builder.numbers.values();
-  const final = vocabularySize <= 0x10000
-    ? new Uint16Array(numbers.length)
-    : new Uint32Array(numbers.length);
-  for (let i = 0; i < numbers.length; i++) {
-    final[i] = numbers[i] === noWord ? unknownId : ids[numbers[i]!]!;
-  }
-  builder.offsets.push(numbers.length);
+  const { length } = builder.numbers;
+  builder.offsets.push(length);
+  const final = vocabularySize <= 0x10000 ? new Uint16Array(length) : new Uint32Array(length);
+  builder.numbers.drain((number, i) => {
+    final[i] = number === noWord ? unknownId : ids[number]!;
+  });
   return {
     labels: Uint16Array.from(builder.labels),
     offsets: builder.offsets.values().slice(),

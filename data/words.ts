@@ -68,6 +68,35 @@ export class GrowingArray {
   }
 }
 
+const chunkLength = 1 << 20;
+
+/** An append-only array for many millions of integers: it grows without copying what it holds. */
+export class ChunkedArray {
+  readonly #chunks: Uint32Array[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: number): void {
+    const at = this.#length % chunkLength;
+    if (at === 0) this.#chunks.push(new Uint32Array(chunkLength));
+    this.#chunks[this.#chunks.length - 1]![at] = value;
+    this.#length += 1;
+  }
+
+  /** Calls `visit` with every value, in order, and forgets it. */
+  drain(visit: (value: number, index: number) => void): void {
+    for (let start = 0; start < this.#length; start += chunkLength) {
+      const chunk = this.#chunks.shift()!;
+      const count = Math.min(chunkLength, this.#length - start);
+      for (let i = 0; i < count; i++) visit(chunk[i]!, start + i);
+    }
+    this.#length = 0;
+  }
+}
+
 /** Which words get an id. */
 export interface VocabularyLimits {
   /** Fewest occurrences of a word. */

@@ -4,18 +4,28 @@
  * @module
  */
 import { z } from "zod";
+import { tokenizeCharacters } from "../data/characters.ts";
 import { openCorpus } from "../data/corpus.ts";
 import { DataError } from "../data/lines.ts";
 import { type Description, descriptionName, descriptionSchema } from "../data/source.ts";
-import { writeTokenFile } from "../data/token_file.ts";
-import { tokenizeCorpus, type TokenizeOptions } from "../data/tokenize.ts";
+import { type TokenFile, writeTokenFile } from "../data/token_file.ts";
+import { tokenizeCorpus, type Tokenized } from "../data/tokenize.ts";
 import { firstWordId, paddingId, unknownId } from "../data/words.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { type Artifact, defineStage } from "../pipeline/stage.ts";
 
 const share = z.number().min(0).max(1);
+const most = z.int().min(1).optional();
 
-const params = z.strictObject({
+/** Shares must use everything up. */
+function sumToOne(shares: { train: number; validation: number; test: number }): boolean {
+  return Math.abs(shares.train + shares.validation + shares.test - 1) < 1e-9;
+}
+const sumError = { error: "train, validation and test must sum to 1" };
+
+/** Labelled documents as words. */
+const wordParams = z.strictObject({
+  unit: z.literal("word").default("word"),
   /** Tokens of a document that are kept, from its start. */
   max_length: z.int().min(1).default(512),
   /** Fewest occurrences of a word that gets its own id. */
@@ -27,9 +37,9 @@ const params = z.strictObject({
   lowercase: z.boolean().default(true),
   /** At most how many documents of a split to keep, each class in proportion, order unchanged. */
   subset: z.strictObject({
-    train: z.int().min(1).optional(),
-    validation: z.int().min(1).optional(),
-    test: z.int().min(1).optional(),
+    train: most,
+    validation: most,
+    test: most,
     seed: z.int().min(0).default(0),
   }).optional(),
   /** How documents that come without a split are dealt out, each class in proportion. */
@@ -38,16 +48,28 @@ const params = z.strictObject({
     validation: share.default(0),
     test: share,
     seed: z.int().min(0).default(0),
-  }).refine(({ train, validation, test }) => Math.abs(train + validation + test - 1) < 1e-9, {
-    error: "train, validation and test must sum to 1",
-  }).default({ train: 0.8, validation: 0.1, test: 0.1, seed: 0 }),
+  }).refine(sumToOne, sumError).default({ train: 0.8, validation: 0.1, test: 0.1, seed: 0 }),
 });
+
+/** One long text as symbols. */
+const symbolParams = z.strictObject({
+  /** What a symbol is: a byte, or a Unicode code point. */
+  unit: z.enum(["byte", "character"]),
+  /** How the text is cut, from its start. */
+  shares: z.strictObject({ train: share, validation: share, test: share.default(0) })
+    .refine(sumToOne, sumError).default({ train: 0.9, validation: 0.05, test: 0.05 }),
+  /** At most how many symbols of a split to keep, from its start. */
+  subset: z.strictObject({ train: most, validation: most, test: most }).optional(),
+});
+
+const params = z.discriminatedUnion("unit", [wordParams, symbolParams]);
 
 type Params = z.infer<typeof params>;
 
 /**
- * The authors' tokenizer: lower case, words between whitespace, ids by frequency and, of equally
- * frequent words, by first appearance.
+ * Words: the authors' tokenizer of paper A: lower case, words between whitespace, ids by frequency
+ * and, of equally frequent words, by first appearance. Bytes and characters: ids by value, as paper
+ * B's template has them, no padding, a split being one document.
  *
  * Outputs hold nothing of the params as such, so that one which changes no token changes no byte.
  */
@@ -63,11 +85,23 @@ export const tokenize = defineStage<Params>({
   async run(context) {
     const raw = context.input("raw");
     const description = readDescription(raw);
+    const { params } = context;
+    const text = description.format === "characters";
+    if (text !== (params.unit !== "word")) {
+      throw new StageError(
+        `Cannot tokenise "${description.source.name}": ${
+          text
+            ? "it is one text, whose unit must be byte or character"
+            : "it holds documents, whose unit must be word"
+        }, found "${params.unit}"`,
+      );
+    }
     try {
-      const corpus = await openCorpus(description, raw.files);
-      const { tokens, words, statistics } = await tokenizeCorpus(corpus, optionsOf(context.params));
+      const { tokens, vocabulary, statistics } = params.unit === "word"
+        ? await words(description, raw, params)
+        : await symbols(description, raw, params);
       writeTokenFile(context.output("tokens"), tokens);
-      Deno.writeTextFileSync(context.output("vocabulary"), vocabularyText(words));
+      Deno.writeTextFileSync(context.output("vocabulary"), vocabulary);
       Deno.writeTextFileSync(
         context.output("statistics"),
         `${JSON.stringify({ source: description.source, ...statistics }, null, 2)}\n`,
@@ -83,24 +117,42 @@ export const tokenize = defineStage<Params>({
   },
 });
 
-function optionsOf(params: Params): TokenizeOptions {
-  const { subset } = params;
-  return {
+interface Outputs {
+  readonly tokens: TokenFile;
+  /** Text of the vocabulary file: one word per line, so that a change shows as changed lines. */
+  readonly vocabulary: string;
+  readonly statistics: Tokenized["statistics"];
+}
+
+async function words(
+  description: Description,
+  raw: Artifact,
+  params: z.infer<typeof wordParams>,
+): Promise<Outputs> {
+  const corpus = await openCorpus(description, raw.files);
+  const { tokens, words, statistics } = await tokenizeCorpus(corpus, {
     maxLength: params.max_length,
     minFrequency: params.min_frequency,
     maxVocabulary: params.max_vocabulary,
     vocabularyOver: params.vocabulary_over,
     lowercase: params.lowercase,
     shares: params.shares,
-    ...(subset === undefined ? {} : {
-      subset: {
-        seed: subset.seed,
-        ...(subset.train === undefined ? {} : { train: subset.train }),
-        ...(subset.validation === undefined ? {} : { validation: subset.validation }),
-        ...(subset.test === undefined ? {} : { test: subset.test }),
-      },
-    }),
-  };
+    subset: params.subset,
+  });
+  const lines = words.map((word) => `\n    ${JSON.stringify(word)}`).join(",");
+  const vocabulary = `{\n  "padding": ${paddingId},\n  "unknown": ${unknownId},\n` +
+    `  "firstWord": ${firstWordId},\n  "words": [${lines}\n  ]\n}\n`;
+  return { tokens, vocabulary, statistics };
+}
+
+async function symbols(
+  description: Description,
+  raw: Artifact,
+  params: z.infer<typeof symbolParams>,
+): Promise<Outputs> {
+  const { tokens, symbols, statistics } = await tokenizeCharacters(description, raw.files, params);
+  const vocabulary = `${JSON.stringify({ unit: params.unit, symbols }, null, 2)}\n`;
+  return { tokens, vocabulary, statistics };
 }
 
 function readDescription(raw: Artifact): Description {
@@ -122,11 +174,4 @@ function readDescription(raw: Artifact): Description {
       { cause },
     );
   }
-}
-
-/** One word per line: a changed vocabulary then shows as changed lines. */
-function vocabularyText(words: readonly string[]): string {
-  const lines = words.map((word) => `\n    ${JSON.stringify(word)}`).join(",");
-  return `{\n  "padding": ${paddingId},\n  "unknown": ${unknownId},\n  "firstWord": ${firstWordId},\n` +
-    `  "words": [${lines}\n  ]\n}\n`;
 }

@@ -1,0 +1,157 @@
+/**
+ * Character corpora: one long text as symbol ids, for language models.
+ *
+ * @module
+ */
+import { type Member, tarMembers } from "./archive.ts";
+import { type SplitName, splitNames } from "./corpus.ts";
+import { DataError, type DataFile, decodeText, fileBytes } from "./lines.ts";
+import { documentPattern } from "./pattern.ts";
+import type { Description } from "./source.ts";
+import { lengthStatistics } from "./statistics.ts";
+import type { TokenFile, TokenSplit } from "./token_file.ts";
+import type { Tokenized } from "./tokenize.ts";
+import { ChunkedArray } from "./words.ts";
+import { zipMembers } from "./zip.ts";
+
+/** How to cut and number a text. */
+export interface CharacterOptions {
+  /** What a symbol is: a byte, or a Unicode code point of text in UTF-8. */
+  readonly unit: "byte" | "character";
+  /** Shares of the text, from its start: train, then validation, then test. */
+  readonly shares: Readonly<Record<SplitName, number>>;
+  /** At most how many symbols of each split to keep, from its start. */
+  readonly subset?: Readonly<Partial<Record<SplitName, number | undefined>>> | undefined;
+}
+
+/** A character corpus with its symbols, `symbols[id]` a byte value or code point. */
+export interface CharacterCorpus {
+  readonly tokens: TokenFile;
+  readonly symbols: readonly number[];
+  readonly statistics: Tokenized["statistics"];
+}
+
+/**
+ * Numbers the symbols of a text from 0 in order of their values, as they occur in the whole text,
+ * and cuts it into contiguous splits at ⌊n · share⌋ symbols. There is no padding and no unknown
+ * symbol; a split is one document of the one class "text".
+ *
+ * @throws {DataError} If a file is malformed, or the text or a split that has a share is empty.
+ */
+export async function tokenizeCharacters(
+  description: Description,
+  files: ReadonlyMap<string, string>,
+  options: CharacterOptions,
+): Promise<CharacterCorpus> {
+  const values = new ChunkedArray();
+  const seen = new Set<number>();
+  const add = (value: number) => {
+    seen.add(value);
+    values.push(value);
+  };
+  const name = description.files.map((file) => file.name).join(", ");
+  const bytes = textBytes(description, files);
+  if (options.unit === "byte") {
+    for await (const chunk of bytes) for (const byte of chunk) add(byte);
+  } else {
+    for await (const text of decodeText(bytes, name)) {
+      for (const character of text) add(character.codePointAt(0)!);
+    }
+  }
+  const symbols = [...seen].sort((a, b) => a - b);
+  if (symbols.length === 0) throw new DataError(`Cannot read "${name}": it holds no text`);
+  const parts = contiguousParts(values.length, options);
+  const ids = new Map(symbols.map((symbol, id) => [symbol, id]));
+  const Ids = symbols.length <= 0x10000 ? Uint16Array : Uint32Array;
+  const kept = parts.map(({ from, to }) => new Ids(to - from));
+  values.drain((value, at) => {
+    for (const [i, { from, to }] of parts.entries()) {
+      if (at >= from && at < to) kept[i]![at - from] = ids.get(value)!;
+    }
+  });
+  const splits: Record<string, TokenSplit> = {};
+  const summaries: Tokenized["statistics"]["splits"] = Object.fromEntries(
+    parts.map(({ split, from, to, whole }, i) => {
+      const clipped = whole > to - from ? 1 : 0;
+      splits[split] = {
+        labels: Uint16Array.of(0),
+        offsets: Uint32Array.of(0, to - from),
+        ids: kept[i]!,
+        clipped,
+      };
+      return [split, {
+        documents: 1,
+        tokens: to - from,
+        perClass: [{ class: "text", documents: 1 }],
+        lengths: lengthStatistics(Uint32Array.of(to - from), clipped),
+      }];
+    }),
+  );
+  const maxLength = Math.max(...kept.map(({ length }) => length));
+  const classes = ["text"];
+  const vocabularySize = symbols.length;
+  return {
+    tokens: { vocabularySize, maxLength, classes, splits },
+    symbols,
+    statistics: { classes, splits: summaries, vocabularySize, duplicatesAcrossSplits: {} },
+  };
+}
+
+interface Part {
+  readonly split: SplitName;
+  readonly from: number;
+  readonly to: number;
+  /** Symbols before a subset was taken. */
+  readonly whole: number;
+}
+
+function contiguousParts(length: number, { shares, subset }: CharacterOptions): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  let sum = 0;
+  for (const split of splitNames) {
+    sum += shares[split];
+    if (shares[split] === 0) continue;
+    // Shares that sum to one up to rounding must use the text up.
+    const end = sum > 1 - 1e-9 ? length : Math.floor(length * sum);
+    const whole = end - from;
+    if (whole === 0) {
+      throw new DataError(`Cannot split a text of ${length} symbols: none is left for "${split}"`);
+    }
+    parts.push({ split, from, to: from + Math.min(whole, subset?.[split] ?? whole), whole });
+    from = end;
+  }
+  return parts;
+}
+
+/** The text's bytes: all files in their order, of an archive the chosen members by name. */
+async function* textBytes(
+  description: Description,
+  files: ReadonlyMap<string, string>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const { name, unpacked_bytes } of description.files) {
+    const path = files.get(name);
+    if (path === undefined) throw new DataError(`Cannot read "${name}": not in the raw folder`);
+    const file: DataFile = { name, path, unpackedBytes: unpacked_bytes };
+    const read = name.endsWith(".zip")
+      ? zipMembers
+      : /\.(tar|tgz|tar\.gz)$/.test(name)
+      ? tarMembers
+      : undefined;
+    if (read === undefined) {
+      yield* fileBytes(file);
+      continue;
+    }
+    const pattern = description.layout.member ?? "*";
+    const match = documentPattern(pattern);
+    const members: Member[] = [];
+    for await (const member of read(file, (name) => match(name) !== undefined)) {
+      members.push(member);
+    }
+    if (members.length === 0) {
+      throw new DataError(`Cannot read "${name}": no member is named like "${pattern}"`);
+    }
+    members.sort((a, b) => a.name < b.name ? -1 : 1);
+    for (const { bytes } of members) yield bytes;
+  }
+}
