@@ -70,3 +70,8 @@ export function chunks(
   if (run.length > 0) runs.push(run);
   return runs;
 }
+
+/** The documents' lengths from where they start. */
+export function lengthsOf(offsets: Int32Array): Int32Array {
+  return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1]! - offsets[i]!);
+}

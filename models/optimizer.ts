@@ -49,8 +49,10 @@ export function clipByNorm(gradients: Map<string, tf.Tensor>, limit: number): vo
     return;
   }
   const scale = tf.tidy(() => {
-    const squares = [...gradients.values()].map((g) => tf.sum(tf.square(g)));
-    return tf.minimum(1, tf.div(limit, tf.add(tf.sqrt(tf.addN(squares)), 1e-6)));
+    // One at a time: tfjs's addN binds more buffers than a device has to offer.
+    let squares: tf.Tensor = tf.scalar(0);
+    for (const g of gradients.values()) squares = tf.add(squares, tf.sum(tf.square(g)));
+    return tf.minimum(1, tf.div(limit, tf.add(tf.sqrt(squares), 1e-6)));
   });
   for (const [name, gradient] of gradients) {
     gradients.set(name, tf.mul(gradient, scale));

@@ -8,6 +8,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { normal, streamKey, uniform } from "./random.ts";
+import { readTensor } from "./webgpu.ts";
 
 /** How a parameter starts. */
 export type Initial =
@@ -115,7 +116,7 @@ export async function readParameters(
 ): Promise<Map<string, { shape: number[]; values: Float32Array }>> {
   const read = new Map<string, { shape: number[]; values: Float32Array }>();
   for (const [name, variable] of parameters) {
-    const values = await variable.data() as Float32Array;
+    const values = await readTensor(variable);
     read.set(name, { shape: [...variable.shape], values: values.slice() });
   }
   return read;

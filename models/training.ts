@@ -11,6 +11,7 @@ import { dropoutAt } from "./operations/dropout.ts";
 import { logistic } from "./operations/mix.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
 import type { Parameters } from "./parameters.ts";
+import { readTensor } from "./webgpu.ts";
 
 /** What one step needs besides the parameters. */
 export interface StepOptions {
@@ -121,7 +122,7 @@ export async function measure(
       const loss = crossEntropy(logits, batch.labels, { divisor: 1 });
       return gate === undefined ? [logits, loss] : [logits, loss, gate];
     });
-    const [logits, sum, gate] = await Promise.all(results.map((x) => x.data()));
+    const [logits, sum, gate] = await Promise.all(results.map(readTensor));
     tf.dispose(results);
     loss += sum![0]!;
     for (let row = 0; row < piece.length; row++, done++) {

@@ -9,11 +9,20 @@ import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 
 let firstError: string | undefined;
 
-/** The first error the device reported since the last call, if any. */
-export function takeDeviceError(): string | undefined {
-  const message = firstError;
-  firstError = undefined;
-  return message;
+/**
+ * A tensor's values, on any backend.
+ *
+ * @throws {Error} If the device reported an error since the last read: what it computed after it
+ *   cannot be trusted.
+ */
+export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
+  const values = await tensor.data() as Float32Array;
+  if (firstError !== undefined) {
+    const message = firstError;
+    firstError = undefined;
+    throw new Error(`Cannot compute on the device: it reported: ${message}`);
+  }
+  return values;
 }
 
 /**
@@ -50,5 +59,7 @@ export async function startWebgpu(): Promise<void> {
   tf.env().set("WEBGPU_CPU_FORWARD", false);
   // One matmul program for all shapes: the split-K one adds with atomics in any order.
   tf.env().set("WEBGPU_MATMUL_PROGRAM_TYPE", 3);
+  // Importing the package registered a factory that asks for no limits.
+  tf.removeBackend("webgpu");
   tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info), 3);
 }

@@ -23,6 +23,7 @@ import { ENCODINGS } from "../models/positions.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { decodeTensors, encodeTensors, type StoredTensor } from "../models/safetensors.ts";
 import { measure, trainStep } from "../models/training.ts";
+import { readTensor } from "../models/webgpu.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
@@ -78,6 +79,8 @@ interface Progress {
   epochs: Epoch[];
   bestEpoch: number;
 }
+
+type Loss = ReturnType<typeof trainStep>;
 
 /** A run's tensors. */
 interface State {
@@ -193,11 +196,10 @@ async function trainEpochs(
   const readEvery = context.backend === "webgpu" ? 50 : 5;
   while (progress.epoch < p.epochs && !exhausted(progress, p)) {
     const order = permutation(streamKey(p.seed, `shuffle/epoch.${progress.epoch}`), documents);
-    const pending: { loss: { data(): Promise<ArrayLike<number>>; dispose(): void }; n: number }[] =
-      [];
+    const pending: { loss: Loss; n: number }[] = [];
     const flush = async () => {
       for (const { loss, n } of pending) {
-        progress.lossSum += (await loss.data())[0]! * n;
+        progress.lossSum += (await readTensor(loss))[0]! * n;
         loss.dispose();
       }
       pending.length = 0;

@@ -3,6 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import type { Loops } from "../kernels/scalar.ts";
 import type { StreamKey } from "../random.ts";
+import { paddedAttention } from "./padded_attention.ts";
 
 /** How rows are grouped into documents and features into heads. */
 export interface AttentionOptions {
@@ -32,9 +33,7 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
       `attention: 3 × heads must divide the width, got width ${width} and ${heads} heads`,
     );
   }
-  if (!onHost()) {
-    throw new Error(`Cannot attend on backend "${tf.getBackend()}": use wasm or cpu`);
-  }
+  if (!onHost()) return paddedAttention(qkv, options);
   let longest = 0;
   for (let i = 1; i < offsets.length; i++) {
     longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);

@@ -1,7 +1,7 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import { deviceKeep } from "../kernels/device.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
-import { keepFactors } from "../kernels/scalar.ts";
 import { type StreamKey, streamKey } from "../random.ts";
 
 /** Where a forward pass in training gets its dropout from; absent in evaluation. */
@@ -27,11 +27,7 @@ export function dropoutAt(rate: number, options: { seed: number; step: string })
 export function drop(x: tf.Tensor, dropout: Dropout | undefined, use: string): tf.Tensor {
   if (dropout === undefined || dropout.rate === 0) return x;
   const key = dropout.key(use);
-  if (!onHost()) {
-    const factors = new Float32Array(x.size);
-    keepFactors(key, dropout.rate, factors);
-    return tf.mul(x, tf.tensor(factors, x.shape));
-  }
+  if (!onHost()) return tf.mul(x, deviceKeep(key, dropout.rate, x.shape));
   const masked = (x: tf.Tensor) => {
     const call = { inputs: [x], outputs: [x.shape] };
     return runHost("dropout", call, ([x], [y], _, loops) => {

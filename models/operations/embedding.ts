@@ -1,5 +1,6 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import { gatherRows, sumRows } from "../kernels/device.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /**
@@ -27,7 +28,11 @@ export function embedding(
     }
   }
   if (!onHost()) {
-    throw new Error(`Cannot embed on backend "${tf.getBackend()}": use wasm or cpu`);
+    return differentiable<tf.Tensor2D>(
+      [table],
+      () => ({ value: gatherRows(table, ids, scale), keep: [] }),
+      (dy) => [sumRows(dy, { ...bySource(ids, v, options.padding), scale })],
+    );
   }
   const gather = () =>
     runHost(
@@ -53,4 +58,20 @@ export function embedding(
         }
       }),
   );
+}
+
+/** For each table row, the batch rows it went to, in order; none for `padding`. */
+function bySource(
+  ids: Int32Array,
+  v: number,
+  padding?: number,
+): { order: Int32Array; starts: Int32Array } {
+  const starts = new Int32Array(v + 1);
+  for (const id of ids) if (id !== padding) starts[id + 1]!++;
+  for (let id = 0; id < v; id++) starts[id + 1]! += starts[id]!;
+  const next = starts.slice(), order = new Int32Array(starts[v]!);
+  ids.forEach((id, row) => {
+    if (id !== padding) order[next[id]!++] = row;
+  });
+  return { order, starts };
 }

@@ -1,5 +1,7 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import { lengthsOf } from "../batch.ts";
+import { gatherRows, sumRows } from "../kernels/device.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /**
@@ -13,7 +15,15 @@ export function meanPool(x: tf.Tensor, offsets: Int32Array): tf.Tensor2D {
   const [n, c] = x.shape as [number, number];
   const documents = offsets.length - 1;
   if (!onHost()) {
-    throw new Error(`Cannot pool on backend "${tf.getBackend()}": use wasm or cpu`);
+    const order = Int32Array.from({ length: n }, (_, row) => row);
+    const document = new Int32Array(n);
+    for (let d = 0; d < documents; d++) document.fill(d, offsets[d]!, offsets[d + 1]!);
+    const lengths = tf.tensor2d(lengthsOf(offsets), [documents, 1], "float32");
+    return differentiable<tf.Tensor2D>(
+      [x],
+      () => ({ value: tf.div(sumRows(x, { order, starts: offsets }), lengths), keep: [lengths] }),
+      (dy, [lengths]) => [gatherRows(tf.div(dy, lengths!), document)],
+    );
   }
   const forward = () =>
     runHost("meanPool", { inputs: [x], outputs: [[documents, c]] }, ([x], [y]) => {

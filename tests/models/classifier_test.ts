@@ -14,6 +14,7 @@ import {
 } from "../../models/parameters.ts";
 import { decodeTensors, encodeTensors } from "../../models/safetensors.ts";
 import { lossGradients, measure, trainStep } from "../../models/training.ts";
+import { readTensor } from "../../models/webgpu.ts";
 import { trainedFile, trainedFrom } from "../../models/weights.ts";
 import fixtures from "../reference/pytorch/classifier.json" with { type: "json" };
 import { testOn, worstRelative } from "./rig.ts";
@@ -47,7 +48,7 @@ function loaded(from: Case) {
   return { shape, parameters, documents, chosen: from.labels.map((_, i) => i) };
 }
 
-const backends = ["cpu", "wasm"] as const;
+const backends = ["cpu", "wasm", "webgpu"] as const;
 const label = (c: Case) => `${c.fusion} × ${c.encoding}, ${c.activation}, ${c.optimizer}`;
 
 for (const reference of fixtures.cases) {
@@ -55,7 +56,7 @@ for (const reference of fixtures.cases) {
     const { shape, parameters, documents, chosen } = loaded(reference);
     const batch = packBatch(documents, chosen);
     const logits = tf.tidy(() => classify(shape, parameters, { batch }).logits);
-    const worstLogit = worstRelative(await logits.data(), reference.logits);
+    const worstLogit = worstRelative(await readTensor(logits), reference.logits);
     assert(worstLogit < 1e-5, `logits differ by ${worstLogit}`);
     const { loss, gradients } = tf.tidy(() => {
       const both = lossGradients(parameters, {
@@ -69,12 +70,12 @@ for (const reference of fixtures.cases) {
       });
       return { loss: both.loss, gradients: Object.fromEntries(both.gradients) };
     });
-    const difference = Math.abs((await loss.data())[0]! - reference.losses[0]!);
+    const difference = Math.abs((await readTensor(loss))[0]! - reference.losses[0]!);
     assert(difference < 1e-5, `losses differ by ${difference}`);
     const expected = reference.gradients as Record<string, { values: number[] } | undefined>;
     assertEquals(Object.keys(gradients).sort(), Object.keys(expected).sort());
     for (const [name, gradient] of Object.entries(gradients)) {
-      const worst = worstRelative(await gradient.data(), expected[name]!.values, 1e-2);
+      const worst = worstRelative(await readTensor(gradient), expected[name]!.values, 1e-2);
       assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
     }
     tf.dispose([logits, loss, gradients as unknown as tf.Tensor]);
@@ -101,7 +102,7 @@ for (const reference of fixtures.cases) {
         clipNorm: reference.clipNorm ?? undefined,
         chunkTokens: step === 2 ? 6 : 1000,
       });
-      const difference = Math.abs((await loss.data())[0]! - reference.losses[step - 1]!);
+      const difference = Math.abs((await readTensor(loss))[0]! - reference.losses[step - 1]!);
       assert(difference < 2e-5, `losses of step ${step} differ by ${difference}`);
       loss.dispose();
     }
@@ -109,7 +110,7 @@ for (const reference of fixtures.cases) {
     for (const [name, parameter] of parameters) {
       // One step moves a weight by about 3e-3: a sign error would show as 0.006.
       const reference = expected[name]!.values;
-      const found = await parameter.data();
+      const found = await readTensor(parameter);
       const worst = Math.max(...reference.map((x, i) => Math.abs(x - found[i]!)));
       // A gradient of rounding size, as of a key's bias, has no sign to agree on.
       if (name.endsWith("attention.in.bias")) continue;
@@ -198,7 +199,7 @@ testOn(["wasm"], "a document is classified alike alone and among others", async 
     const out = tf.tidy(() =>
       classify(tiny, parameters, { batch: packBatch(eight, chosen) }).logits
     );
-    const values = await out.data();
+    const values = await readTensor(out);
     out.dispose();
     return values;
   };
@@ -256,7 +257,7 @@ testOn(["cpu", "wasm"], "cross-entropy of certain and of even odds is 0 and ln K
   const loss = async (logits: number[]) => {
     const tensor = tf.tensor2d(logits, [1, 3]);
     const value = crossEntropy(tensor, Int32Array.of(1));
-    const [x] = await value.data();
+    const [x] = await readTensor(value);
     tf.dispose([tensor, value]);
     return x!;
   };
