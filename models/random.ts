@@ -15,6 +15,12 @@ export type StreamKey = readonly [number, number, number, number];
 
 const PARITY = 0x1bd11bda;
 
+/** Rotations of even and of odd rounds of four, in the order in which they are applied. */
+export const ROTATIONS = [
+  [10, 26, 11, 21, 13, 27, 23, 5],
+  [6, 20, 17, 11, 25, 10, 18, 20],
+] as const;
+
 /**
  * Threefry-4x32-20 of counter (c0, c1, c2, c3) under `key`: writes four words to `out[at...]`.
  *

@@ -6,7 +6,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { webgpu_util, WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
-import type { StreamKey } from "../random.ts";
+import { ROTATIONS, type StreamKey } from "../random.ts";
 
 /** A kernel that computes one float32 tensor, one element an invocation. */
 interface DeviceCall {
@@ -138,47 +138,37 @@ export function sumRows(
   ) as tf.Tensor2D;
 }
 
-const THREEFRY = `
-  fn rotated(x : u32, by : u32) -> u32 { return (x << by) | (x >> (32u - by)); }
-  fn half_round(x : vec4<u32>, r : vec2<u32>, swapped : bool) -> vec4<u32> {
-    var y = x;
-    if (swapped) {
-      y.x = y.x + y.w; y.w = rotated(y.w, r.x) ^ y.x;
-      y.z = y.z + y.y; y.y = rotated(y.y, r.y) ^ y.z;
-    } else {
-      y.x = y.x + y.y; y.y = rotated(y.y, r.x) ^ y.x;
-      y.z = y.z + y.w; y.w = rotated(y.w, r.y) ^ y.z;
-    }
-    return y;
+/**
+ * Threefry and dropout's choice in WGSL, written out without loops or indexed arrays: compilers
+ * take seconds over those.
+ */
+function threefryCode(): string {
+  const keys = ["key.x", "key.y", "key.z", "key.w", "parity"];
+  const half = (to: string, from: string, rotation: number) =>
+    `${to} = ${to} + ${from}; ` +
+    `${from} = ((${from} << ${rotation}u) | (${from} >> ${32 - rotation}u)) ^ ${to};\n`;
+  let rounds = "";
+  for (let round = 0; round < 5; round++) {
+    const r = ROTATIONS[round & 1]!;
+    rounds += half("a", "b", r[0]) + half("c", "d", r[1]) + half("a", "d", r[2]) +
+      half("c", "b", r[3]) + half("a", "b", r[4]) + half("c", "d", r[5]) + half("a", "d", r[6]) +
+      half("c", "b", r[7]);
+    const [k0, k1, k2, k3] = [1, 2, 3, 4].map((i) => keys[(round + i) % 5]!);
+    rounds += `a = a + ${k0}; b = b + ${k1}; c = c + ${k2}; d = d + ${k3} + ${round + 1}u;\n`;
   }
-  fn threefry(key : vec4<u32>, block : u32) -> vec4<u32> {
-    var k = array<u32, 5>(key.x, key.y, key.z, key.w,
-      0x1bd11bdau ^ key.x ^ key.y ^ key.z ^ key.w);
-    var x = vec4<u32>(block, 0u, 0u, 0u) + key;
-    for (var round = 0u; round < 5u; round = round + 1u) {
-      if ((round & 1u) == 0u) {
-        x = half_round(x, vec2<u32>(10u, 26u), false);
-        x = half_round(x, vec2<u32>(11u, 21u), true);
-        x = half_round(x, vec2<u32>(13u, 27u), false);
-        x = half_round(x, vec2<u32>(23u, 5u), true);
-      } else {
-        x = half_round(x, vec2<u32>(6u, 20u), false);
-        x = half_round(x, vec2<u32>(17u, 11u), true);
-        x = half_round(x, vec2<u32>(25u, 10u), false);
-        x = half_round(x, vec2<u32>(18u, 20u), true);
-      }
-      x = x + vec4<u32>(k[(round + 1u) % 5u], k[(round + 2u) % 5u], k[(round + 3u) % 5u],
-        k[(round + 4u) % 5u] + round + 1u);
-    }
-    return x;
-  }
-  fn kept(key : vec4<u32>, element : u32, limit : u32, factor : f32) -> f32 {
-    let words = threefry(key, 4u * (element / 32u) + (element & 3u));
-    let word = words[(element >> 2u) & 3u];
-    let bits = select(word >> 16u, word & 0xffffu, (element & 31u) < 16u);
-    return select(factor, 0.0, bits < limit);
-  }
-`;
+  return `
+    fn kept(key : vec4<u32>, element : u32, limit : u32, factor : f32) -> f32 {
+      let parity = 0x1bd11bdau ^ key.x ^ key.y ^ key.z ^ key.w;
+      var a = key.x + 4u * (element / 32u) + (element & 3u);
+      var b = key.y; var c = key.z; var d = key.w;
+      ${rounds}
+      let low = select(a, b, (element & 4u) != 0u);
+      let high = select(c, d, (element & 4u) != 0u);
+      let word = select(low, high, (element & 8u) != 0u);
+      let bits = select(word >> 16u, word & 0xffffu, (element & 16u) == 0u);
+      return select(factor, 0.0, bits < limit);
+    }`;
+}
 
 const KEY = `let key = vec4<u32>(bitcast<u32>(uniforms.k0), bitcast<u32>(uniforms.k1),
   bitcast<u32>(uniforms.k2), bitcast<u32>(uniforms.k3));`;
@@ -196,7 +186,7 @@ export function deviceKeep(key: StreamKey, rate: number, shape: readonly number[
     inputs: {},
     output: shape,
     ...keepUniforms(key, rate),
-    functions: THREEFRY,
+    functions: threefryCode(),
     element: `${KEY}
       setOutputAtIndex(index, kept(key, u32(index), u32(uniforms.limit), uniforms.kept_factor));`,
   });
@@ -219,7 +209,7 @@ export function deviceKeepHeads(
       output: [lengths.length * heads, t, t],
       integers: { ...integers, heads, t },
       floats,
-      functions: THREEFRY,
+      functions: threefryCode(),
       element: `${KEY}
         let pair = index / (uniforms.t * uniforms.t);
         let stride = (lengths[pair / uniforms.heads] + 3) & -4;

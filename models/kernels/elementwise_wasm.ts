@@ -7,6 +7,7 @@
  * @module
  */
 import { F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
+import { ROTATIONS } from "../random.ts";
 import { TAIL } from "./scalar.ts";
 
 /** Replaces the vector x ≤ 0 on the stack by eˣ; below −87 by e⁻⁸⁷. */
@@ -196,11 +197,6 @@ function softmaxGradientFunction(): FunctionBuilder {
   });
   return f;
 }
-
-const ROTATIONS = [
-  [10, 26, 11, 21, 13, 27, 23, 5],
-  [6, 20, 17, 11, 25, 10, 18, 20],
-] as const;
 
 /** keep(out, groups of 32, first group, k0…k3, limit, kept): four Threefry blocks at a time. */
 function keepFunction(): FunctionBuilder {

@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
+import { startBackend } from "../../models/backend.ts";
 import { packBatch } from "../../models/batch.ts";
 import { type ClassifierShape, classifierSpecs, classify } from "../../models/classifier.ts";
 import { FUSIONS } from "../../models/fusion.ts";
@@ -263,4 +264,53 @@ testOn(["cpu", "wasm"], "cross-entropy of certain and of even odds is 0 and ln K
   };
   assertEquals(await loss([0, 200, 0]), 0);
   assert(Math.abs(await loss([5, 5, 5]) - Math.log(3)) < 1e-6);
+});
+
+const withDropout = {
+  shape: tiny,
+  documents: eight,
+  piece: all,
+  divisor: 8,
+  seed: 5,
+  stream: "7",
+  dropoutRate: 0.25,
+};
+
+async function dropoutGradients(): Promise<Map<string, Float32Array>> {
+  const parameters = initialParameters(classifierSpecs(tiny), 2);
+  const gradients = tf.tidy(() =>
+    Object.fromEntries(lossGradients(parameters, withDropout).gradients)
+  );
+  const values = new Map<string, Float32Array>();
+  for (const [name, gradient] of Object.entries(gradients)) {
+    values.set(name, (await readTensor(gradient)).slice());
+    gradient.dispose();
+  }
+  disposeParameters(parameters);
+  return values;
+}
+
+testOn(["wasm", "webgpu"], "gradients under dropout are those of plain loops", async (backend) => {
+  const found = await dropoutGradients();
+  await startBackend("cpu");
+  const expected = await dropoutGradients();
+  await startBackend(backend);
+  for (const [name, values] of found) {
+    const worst = worstRelative(values, expected.get(name)!, 1e-2);
+    assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
+  }
+});
+
+testOn(["cpu", "wasm", "webgpu"], "the same step gives the same bits twice", async () => {
+  assertEquals(await dropoutGradients(), await dropoutGradients());
+});
+
+testOn(["webgpu"], "what a device cannot do is an error, not zeros", async () => {
+  // The operand passes what one binding may hold on any device.
+  const large = tf.zeros([1 << 16, 1 << 15]);
+  await assertRejects(async () => {
+    const sum = tf.tidy(() => tf.sum(tf.add(large, 1)));
+    await readTensor(sum);
+  }, Error);
+  large.dispose();
 });
