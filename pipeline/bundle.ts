@@ -3,6 +3,10 @@
  * fingerprint, and the same bytes are what runs: what was hashed can't differ from what was
  * executed, even if a source file is edited meanwhile.
  *
+ * esbuild bundles and shakes; terser gives the names. esbuild's own short names follow how often
+ * each letter occurs in the source, unused functions and old names included, so that renaming a
+ * local could rename everything; terser's follow only what stays.
+ *
  * @module
  */
 import { join } from "node:path";
@@ -17,7 +21,7 @@ export interface Bundle {
   readonly packages: Readonly<Record<string, string>>;
   /** Source files that went in, relative to the project, with their digests: to explain a change. */
   readonly sources: Readonly<Record<string, Sha256>>;
-  /** The bundler and its version. */
+  /** The bundlers and their versions. */
   readonly bundler: string;
 }
 
@@ -26,9 +30,9 @@ export function stagePath(root: string, stage: string): string {
   return join(root, "stages", `${stage}.ts`);
 }
 
-/** The bundler as a project pins it, an ingredient of every key. */
+/** The bundlers as a project pins them, an ingredient of every key. */
 export function bundlerVersion(packages: Packages): string {
-  return `esbuild ${packages.version("esbuild")}`;
+  return `esbuild ${packages.version("esbuild")}, terser ${packages.version("terser")}`;
 }
 
 /**
@@ -42,7 +46,7 @@ export async function bundleStages(
   stages: readonly string[],
   packages: Packages,
 ): Promise<Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>> {
-  const esbuild = await import("esbuild");
+  const [esbuild, terser] = await Promise.all([import("esbuild"), import("terser")]);
   const external = (path: string) => packages.specifier(path) ?? path;
   const bundles = new Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>();
   try {
@@ -57,7 +61,8 @@ export async function bundleStages(
           loader: "ts",
         },
         bundle: true,
-        minify: true,
+        minifySyntax: true,
+        minifyWhitespace: true,
         treeShaking: true,
         format: "esm",
         platform: "neutral",
@@ -92,7 +97,12 @@ export async function bundleStages(
           sources[path] = hashFile(join(root, path));
         }
       }
-      const code = result.outputFiles[0]!.text;
+      const named = await terser.minify(result.outputFiles[0]!.text, {
+        module: true,
+        compress: false,
+        mangle: { toplevel: true },
+      });
+      const code = named.code!;
       bundles.set(stage, { fingerprint: sha256(code), code, packages: versions, sources });
     }));
   } finally {

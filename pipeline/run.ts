@@ -17,7 +17,7 @@ import type { Platform } from "./platform.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { Store } from "./store.ts";
-import type { Ingredients, Trace } from "./trace.ts";
+import type { Trace } from "./trace.ts";
 
 /** What a run needs besides its plan. */
 export interface RunOptions {
@@ -49,6 +49,8 @@ export interface RunOutcome {
   readonly failed: number;
 }
 
+/** The outputs of the instances an instance takes its inputs from. */
+type Upstream = (from: Instance) => Trace["outputs"];
 type Ending = { readonly result: Result } | { readonly failed: string };
 
 /** Runs all instances of a graph for which the plan does not hold a result already. */
@@ -125,7 +127,13 @@ class Runner {
           if (!signal.aborted) listener({ event: "skipped", instance: instance.name, because });
           return { failed: because };
         }
-        const damaged = await this.#attempt(instance);
+        // Taken now: another instance may find an upstream result damaged and drop it.
+        const results = new Map(
+          needed.map((from, index) =>
+            [from, (endings[index] as { result: Result }).result.outputs] as const
+          ),
+        );
+        const damaged = await this.#attempt(instance, (from) => results.get(from)!);
         if (damaged.size === 0) {
           const result = this.#results.get(instance)!;
           return { result };
@@ -143,17 +151,18 @@ class Runner {
     }
   }
 
-  #outputs = (from: Instance): Trace["outputs"] => this.#results.get(from)!.outputs;
-
   /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
-  async #attempt(instance: Instance): Promise<Set<Instance>> {
+  async #attempt(instance: Instance, upstream: Upstream): Promise<Set<Instance>> {
     const { planInput, listener, signal } = this.#options;
     signal.throwIfAborted();
-    const decision = decide(instance, this.#outputs, planInput);
+    const decision = decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
     for (let told = false;; told = true) {
-      const ended = await this.#slots.use(urgency, () => this.#underLock(instance, decision));
+      const ended = await this.#slots.use(
+        urgency,
+        () => this.#underLock(instance, decision, upstream),
+      );
       if (ended instanceof Set) return ended;
       const owner = `process ${ended.pid}`;
       if (!told) listener({ event: "waiting", instance: instance.name, owner });
@@ -165,6 +174,7 @@ class Runner {
   async #underLock(
     instance: Instance,
     decision: Extract<Decision, { action: "run" }>,
+    upstream: Upstream,
   ): Promise<Set<Instance> | Owner> {
     const { planInput, store, signal } = this.#options;
     signal.throwIfAborted();
@@ -173,8 +183,8 @@ class Runner {
     try {
       const outputs = planInput.forced(instance) ? undefined : planInput.outputs(decision.key);
       if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
-      const damaged = damagedInputs(instance, this.#outputs, store);
-      if (damaged.size === 0) await this.#make(instance, decision);
+      const damaged = damagedInputs(instance, upstream, store);
+      if (damaged.size === 0) await this.#make(instance, decision, upstream);
       return damaged;
     } finally {
       lock.release();
@@ -189,7 +199,8 @@ class Runner {
 
   async #make(
     instance: Instance,
-    { key, ingredients, reason }: { key: Sha256; ingredients: Ingredients; reason: string },
+    { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
+    outputsOf: Upstream,
   ): Promise<void> {
     const { listener, store, bundles, platform, mirror, root, signal } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
@@ -199,7 +210,7 @@ class Runner {
     const clock = performance.now();
     try {
       const { outputs, metrics } = await makeInstance(
-        { instance, key, bundle, platform, outputs: this.#outputs, scratch, mirror },
+        { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
         store,
         {
           progress: (progress) =>

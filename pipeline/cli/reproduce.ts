@@ -128,12 +128,14 @@ function finish(
   publish({ name: session.name, whole, folder: session.outputs }, outcome.results, store, listener);
   const lock = join(project.root, lockName(identity));
   const current = hashIfThere(lock);
+  // The lock is what the file as it stands produces: no part of a changed or failed run is.
+  const unlocked = experiment.modified || outcome.failed > 0;
   const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
   if (same && !options.locked) return true;
   const held = options.locked
     ? checkLock(session, outcome, lock, listener)
-    : experiment.modified || updateLock(session, outcome, { lock, whole }, listener);
-  const written = options.locked || experiment.modified ? latest?.lock : hashIfThere(lock);
+    : unlocked || updateLock(session, outcome, { lock, whole }, listener);
+  const written = options.locked || unlocked ? latest?.lock : hashIfThere(lock);
   writeLatest(
     {
       ...identity,

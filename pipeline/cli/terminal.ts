@@ -58,7 +58,9 @@ const FIGURES_SHOWN = 3;
 
 /** Text for people. `close` takes the live lines away. */
 export function textView(sink: Sink): { listener: Listener; close: () => void } {
-  let total = 0, jobs = 1, ended = 0, cached = 0, liveLines = 0;
+  let total = 0, jobs = 1, liveLines = 0;
+  const ended = new Set<string>();
+  const cached = new Set<string>();
   let expected: number | null = null;
   let timer: ReturnType<typeof setInterval> | undefined;
   const begun = performance.now();
@@ -90,7 +92,7 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
     });
     const left = remaining(now);
     lines.push(cut(
-      `  ${bar(total > 0 ? ended / total : 1)}  ${ended}/${total} instances` +
+      `  ${bar(total > 0 ? ended.size / total : 1)}  ${ended.size}/${total} instances` +
         (left === undefined ? "" : `, about ${duration(left)} left`),
       width,
     ));
@@ -99,18 +101,18 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
   };
   const remaining = (now: number): number | undefined => {
     const elapsed = (now - begun) / 1000;
-    const done = ended - cached;
+    const done = ended.size - cached.size;
     // What this run showed so far outweighs what earlier runs took.
     const partial = [...running.values()].reduce(
       (sum, { progress }) => sum + (progress?.total ? progress.done / progress.total : 0),
       0,
     );
-    const work = total - cached;
+    const work = total - cached.size;
     const share = work > 0 ? (done + partial) / work : 1;
     if (expected !== null) return Math.max(expected - elapsed, 0.1);
     return done + partial >= 2 && share > 0.1 ? elapsed * (1 / share - 1) : undefined;
   };
-  const counter = () => `[${String(ended).padStart(String(total).length)}/${total}]`;
+  const counter = () => `[${String(ended.size).padStart(String(total).length)}/${total}]`;
 
   const listener = (event: Event): void => {
     switch (event.event) {
@@ -131,10 +133,12 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
         return;
       }
       case "cached":
-        ended++;
-        cached++;
+        ended.add(event.instance);
+        cached.add(event.instance);
         return;
       case "started":
+        ended.delete(event.instance);
+        cached.delete(event.instance);
         running.set(event.instance, { since: performance.now() });
         if (!sink.isTerminal) {
           sink.write(`${counter()} ${event.instance} starts: ${event.reason}\n`);
@@ -152,7 +156,7 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
       case "log":
         return;
       case "executed": {
-        ended++;
+        ended.add(event.instance);
         running.delete(event.instance);
         const figures = Object.entries(event.metrics).slice(0, FIGURES_SHOWN)
           .map(([name, value]) => `${name} ${figure(value)}`);
@@ -160,12 +164,12 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
         return;
       }
       case "failed":
-        ended++;
+        ended.add(event.instance);
         running.delete(event.instance);
         print(`${counter()} ${event.instance}  FAILED\n${indent(event.message)}`);
         return;
       case "skipped":
-        ended++;
+        ended.add(event.instance);
         print(`${counter()} ${event.instance}  not run: it needs ${event.because}`);
         return;
       case "damaged":

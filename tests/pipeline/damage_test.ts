@@ -1,0 +1,181 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { type TestProject, toyProject } from "../rig/project.ts";
+
+/** Instance to key and output digests, from the lock. */
+function locked(
+  project: TestProject,
+): Map<string, { key: string; outputs: Record<string, string> }> {
+  const entries = new Map();
+  for (const line of project.read("lock/toy.smoke.lock").split("\n").slice(1)) {
+    if (line === "") continue;
+    const [instance, key = "", ...fields] = line.split("  ");
+    const outputs = Object.fromEntries(
+      fields.flatMap((field) => {
+        const [, name, digest] = /^(\w+)=exact:(\w+)$/.exec(field) ?? [];
+        return name ? [[name, digest]] : [];
+      }),
+    );
+    entries.set(instance, { key: key.slice(4), outputs });
+  }
+  return entries;
+}
+
+function blobPath(project: TestProject, digest: string): string {
+  return project.path(`outputs/store/blobs/${digest.slice(0, 2)}/${digest.slice(2)}`);
+}
+
+/** Alters one byte of a file, keeping its size and, if asked, its time. */
+function alter(path: string, position: number, keepTime = false): void {
+  const { mtime, atime, mode } = Deno.statSync(path);
+  Deno.chmodSync(path, 0o644);
+  const bytes = Deno.readFileSync(path);
+  bytes[position % bytes.length]! ^= 1 << (position % 7);
+  Deno.writeFileSync(path, bytes);
+  Deno.chmodSync(path, mode! & 0o777);
+  if (keepTime) Deno.utimeSync(path, atime!, mtime!);
+}
+
+Deno.test("a flipped bit in an input is found on use; the blob is set aside and made again", async () => {
+  using project = toyProject();
+  await project.executed();
+  const blob = blobPath(project, locked(project).get("word/ann")!.outputs["text"]!);
+  alter(blob, 1, true);
+  const ended = await project.run(["reproduce", "--json", "--set", "steps.steps=4"]);
+  assertEquals(ended.code, 0);
+  const damaged = ended.events.filter((event) => event.event === "damaged");
+  assertEquals(damaged.length, 1);
+  assertStringIncludes(JSON.stringify(damaged), blob);
+  const ran = ended.events.flatMap((event) => event.event === "executed" ? [event.instance] : []);
+  assert(ran.includes("word/ann") && !ran.includes("word/bob"), String(ran));
+  assertEquals([...Deno.readDirSync(project.path("outputs/store/aside"))].length, 1);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("a flipped bit that changes a file's time is found by a run with nothing to do", async () => {
+  using project = toyProject();
+  await project.executed();
+  const { outputs } = locked(project).get("gather")!;
+  alter(blobPath(project, outputs["page"]!), 3);
+  assertEquals(await project.executed(), ["gather"]);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("an input that changes while its stage runs is refused", async () => {
+  using project = toyProject();
+  await project.executed("--only", "word/ann");
+  const words = project.path("outputs/store/blobs");
+  const child = project.start(["reproduce", "--only", "steps/ann/1", "--set", "steps.delayMs=300"]);
+  // Its checkpoint shows that the stage is at work.
+  const checkpoints = project.path("outputs/store/checkpoints");
+  for (let n = 0; n < 500 && !isWorking(checkpoints); n++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const [path] = findContent(words, "Ann");
+  alter(path!, 0);
+  const { code, stdout } = await child.output();
+  assertEquals(code, 1);
+  const text = new TextDecoder().decode(stdout);
+  assertStringIncludes(text, "Cannot keep the result of steps/ann/1: its inputs must not change");
+  assertEquals(await project.executed("--only", "steps/ann/1"), ["steps/ann/1", "word/ann"]);
+});
+
+function isWorking(checkpoints: string): boolean {
+  return [...Deno.readDirSync(checkpoints)].some(({ name }) => {
+    try {
+      return Deno.statSync(join(checkpoints, name, "state.json")).isFile;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function findContent(folder: string, content: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory) return findContent(path, content);
+    return Deno.readTextFileSync(path) === content ? [path] : [];
+  });
+}
+
+Deno.test("audit finds each of 300 one-byte alterations, and nothing where there is none", async () => {
+  using project = toyProject();
+  await project.executed();
+  const clean = await project.run(["audit", "--json"]);
+  assertEquals(clean.code, 0, clean.stdout);
+  const files = [
+    ...walk(project.path("outputs/store/blobs")),
+    ...walk(project.path("outputs/store/traces")),
+    ...walk(project.path("outputs/store/runs")),
+    project.path("lock/toy.smoke.lock"),
+    ...walk(project.path("outputs")).filter((path) => !path.includes("/store/")),
+  ];
+  const original = new Map(files.map((path) => [path, Deno.readFileSync(path)]));
+  const missed: string[] = [];
+  // In-process: 300 times the same function the command calls.
+  const { auditStore } = await import("../../pipeline/audit.ts");
+  const { Store } = await import("../../pipeline/store.ts");
+  const store = new Store(project.path("outputs/store"));
+  try {
+    for (let n = 0; n < 300; n++) {
+      const path = files[(n * 7919) % files.length]!;
+      const position = (n * 104729) % original.get(path)!.length;
+      alter(path, position, n % 2 === 0);
+      const { findings } = await auditStore(project.root, project.path("outputs"), store);
+      if (findings.length === 0) missed.push(`${path} at ${position}`);
+      Deno.chmodSync(path, 0o644);
+      Deno.writeFileSync(path, original.get(path)!);
+    }
+    const { findings } = await auditStore(project.root, project.path("outputs"), store);
+    assertEquals(findings, []);
+  } finally {
+    store.close();
+  }
+  assertEquals(missed, []);
+});
+
+function walk(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory ? walk(path) : [path];
+  });
+}
+
+Deno.test("audit names artifact and stage, and --repair makes only what is lost again", async () => {
+  using project = toyProject();
+  await project.executed();
+  const lock = project.read("lock/toy.smoke.lock");
+  const entries = locked(project);
+  alter(blobPath(project, entries.get("steps/bob/2")!.outputs["state"]!), 0);
+  Deno.removeSync(blobPath(project, entries.get("word/ann")!.outputs["text"]!));
+  alter(project.path("outputs/report/page.txt"), 5);
+  project.write("outputs/stray.txt", "no run laid this");
+  const found = await project.run(["audit"]);
+  assertEquals(found.code, 1);
+  assertStringIncludes(found.stdout, "altered   blob, of steps/bob/2");
+  assertStringIncludes(found.stdout, "missing   blob, of word/ann");
+  assertStringIncludes(found.stdout, "altered   output, of gather");
+  assertStringIncludes(found.stdout, "orphaned  output");
+  const repaired = await project.run(["audit", "--repair", "--json"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  const ran = repaired.events.flatMap((event) =>
+    event.event === "executed" ? [event.instance] : []
+  );
+  assertEquals(ran.sort(), ["steps/bob/2", "word/ann"]);
+  assertEquals((await project.run(["audit"])).code, 0);
+  assertEquals(project.read("lock/toy.smoke.lock"), lock);
+});
+
+Deno.test("a deleted or garbled catalogue is made anew", async () => {
+  using project = toyProject();
+  await project.executed();
+  for (
+    const act of [
+      () => Deno.removeSync(project.path("outputs/store/catalog.sqlite")),
+      () => project.write("outputs/store/catalog.sqlite", "not a database"),
+    ]
+  ) {
+    act();
+    assertEquals(await project.executed(), []);
+  }
+});

@@ -1,0 +1,131 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type TestProject, toyProject } from "../rig/project.ts";
+
+const SLOW = ["reproduce", "--profile", "slow"];
+
+/** Reads a process's output to its end, and its status. */
+async function finish(child: Deno.ChildProcess) {
+  const { code, signal, stdout, stderr } = await child.output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, signal, stdout: text(stdout), stderr: text(stderr) };
+}
+
+/** What a run leaves for people: the lock and everything published. */
+function results(project: TestProject): Record<string, string> {
+  const found: Record<string, string> = { lock: project.read("lock/toy.slow.lock") };
+  const walk = (folder: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(project.path(folder))) {
+      if (name === "store") continue;
+      if (isDirectory) walk(`${folder}/${name}`);
+      else found[`${folder}/${name}`] = project.read(`${folder}/${name}`);
+    }
+  };
+  walk("outputs");
+  return found;
+}
+
+Deno.test("killed at 50 random moments, the next run finishes with the same bits", async () => {
+  using undisturbed = toyProject();
+  const begun = performance.now();
+  assertEquals((await undisturbed.run(SLOW)).code, 0);
+  const wholeMs = performance.now() - begun;
+  const expected = results(undisturbed);
+  using project = toyProject();
+  // A golden-ratio sequence: moments spread over the whole run, the same in every test run.
+  let killed = 0;
+  for (let n = 1; killed < 50 && n <= 150; n++) {
+    const child = project.start(SLOW);
+    const moment = ((n * 0.6180339887) % 1) * wholeMs;
+    const timer = setTimeout(() => {
+      try {
+        child.kill("SIGKILL");
+      } catch { /* it has ended */ }
+    }, moment);
+    if ((await finish(child)).signal === "SIGKILL") killed++;
+    clearTimeout(timer);
+    // Start over now and then, so that kills fall on early work too.
+    if (n % 4 === 0) {
+      for (const folder of ["outputs", "lock"]) {
+        for (const { name } of Deno.readDirSync(project.path(folder))) {
+          if (name !== "deno.lock") {
+            Deno.removeSync(project.path(`${folder}/${name}`), { recursive: true });
+          }
+        }
+      }
+    }
+  }
+  assertEquals(killed, 50);
+  assertEquals((await project.run(SLOW)).code, 0);
+  assertEquals(results(project), expected);
+  assertEquals([...Deno.readDirSync(project.path("outputs/store/scratch"))], []);
+});
+
+Deno.test("Ctrl-C ends within 2 s, keeps finished work and says how to go on", async () => {
+  using project = toyProject();
+  const slow = ["reproduce", "--set", "steps.delayMs=100000"];
+  const child = project.start(slow);
+  await waitFor(project, 2);
+  const begun = performance.now();
+  child.kill("SIGINT");
+  const { code, stdout } = await finish(child);
+  const seconds = (performance.now() - begun) / 1000;
+  assertEquals(code, 130);
+  assert(seconds < 2, `it took ${seconds} s to end`);
+  assertStringIncludes(stdout, "run the same command again to go on");
+  assertEquals(await project.executed("--only", "steps"), [
+    "steps/ann/1",
+    "steps/ann/2",
+    "steps/bob/1",
+    "steps/bob/2",
+  ]);
+});
+
+/** Waits until the store holds that many traces. */
+async function waitFor(project: TestProject, traces: number): Promise<void> {
+  for (let n = 0; n < 500; n++) {
+    try {
+      if ([...Deno.readDirSync(project.path("outputs/store/traces"))].length >= traces) return;
+    } catch { /* not there yet */ }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`The run made fewer than ${traces} traces in 10 s`);
+}
+
+Deno.test("two runs at once on one store execute each instance once, and both succeed", async () => {
+  using project = toyProject();
+  const runs = await Promise.all(
+    [1, 2].map(() => finish(project.start([...SLOW, "--json", "--jobs", "2"]))),
+  );
+  assertEquals(runs.map(({ code }) => code), [0, 0]);
+  const executed = runs.flatMap(({ stdout }) =>
+    stdout.split("\n").filter((line) => line.includes('"executed","instance"'))
+      .map((line) => JSON.parse(line).instance as string)
+  );
+  assertEquals(executed.sort(), [
+    "gather",
+    "steps/ann/1",
+    "steps/ann/2",
+    "steps/bob/1",
+    "steps/bob/2",
+    "word/ann",
+    "word/bob",
+  ]);
+});
+
+Deno.test("a lock file left by a dead process holds nobody up", async () => {
+  using project = toyProject();
+  const first = await project.run(["reproduce", "--json"]);
+  const keys = first.events.flatMap((event) => event.event === "executed" ? [event.key] : []);
+  for (const key of keys) {
+    project.write(`outputs/store/locks/${key}`, '{"pid":1,"boot":"another"}');
+  }
+  assertEquals((await project.executed("--force", "**")).length, keys.length);
+});
+
+Deno.test("folder, time zone, locale and jobs change no bit", async () => {
+  using one = toyProject();
+  using other = toyProject();
+  await one.run(["reproduce", "--jobs", "1"], { TZ: "UTC", LANG: "C" });
+  await other.run(["reproduce", "--jobs", "4"], { TZ: "Asia/Kathmandu", LANG: "tr_TR.UTF-8" });
+  assertEquals(other.read("lock/toy.smoke.lock"), one.read("lock/toy.smoke.lock"));
+});

@@ -1,0 +1,160 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { toyProject } from "../rig/project.ts";
+
+const ALL = [
+  "gather",
+  "steps/ann/1",
+  "steps/ann/2",
+  "steps/bob/1",
+  "steps/bob/2",
+  "word/ann",
+  "word/bob",
+];
+
+Deno.test("a first run executes every instance, a second none, and results are laid out", async () => {
+  using project = toyProject();
+  assertEquals(await project.executed(), ALL);
+  assertStringIncludes(project.read("outputs/report/page.txt"), '{"name":"ann","seed":"1"} Ann 40');
+  assertEquals(project.read("outputs/parts/1ann.txt"), "a=a40\nsub/b=sub/b40");
+  assertMatch(project.read("lock/toy.smoke.lock"), /^gather {2}key=[0-9a-f]{64} {2}page=exact:/m);
+  const again = await project.run(["reproduce", "--json"]);
+  assertEquals(again.events.filter((event) => event.event === "executed"), []);
+  const summary = again.events.at(-1);
+  assert(summary?.event === "summary");
+  assertEquals({ ...summary, seconds: 0 }, {
+    event: "summary",
+    executed: 0,
+    cached: 7,
+    failed: 0,
+    seconds: 0,
+  });
+});
+
+Deno.test("an edit re-runs exactly what it can change", async () => {
+  using project = toyProject();
+  await project.executed();
+  const table: [string, () => void, string[]][] = [
+    ["a comment and a renamed local", () => {
+      project.edit("lib/grow.ts", "/** One step. */", "/** One step of many. */");
+      project.edit("lib/grow.ts", "const factor = 3", "const times = 3");
+      project.edit("lib/grow.ts", "value * factor", "value * times");
+    }, []],
+    [
+      "an unused neighbour",
+      () => project.edit("lib/grow.ts", "return 1;", "return 2;"),
+      [],
+    ],
+    ["a helper that only gather uses", () => {
+      project.edit("lib/grow.ts", '"of "', '"out of "');
+    }, ["gather"]],
+    ["a title", () => {
+      project.edit(
+        "experiments/toy.yaml",
+        "logs: steps.log }",
+        "logs: steps.log }\n    params: { title: Everyone }",
+      );
+    }, ["gather"]],
+    ["a value of one grid value", () => {
+      project.edit("experiments/toy.yaml", "{ text: Bob }", "{ text: Robert }");
+    }, ["gather", "steps/bob/1", "steps/bob/2", "word/bob"]],
+    ["a param that changes no output: cut off", () => {
+      project.edit("experiments/toy.yaml", "{ text: Ann }", "{ text: Ann, style: loud }");
+    }, ["word/ann"]],
+    ["another seed", () => {
+      project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1, 2, 3]");
+    }, ["gather", "steps/ann/3", "steps/bob/3"]],
+    ["a seed less", () => {
+      project.edit("experiments/toy.yaml", "seed: [1, 2, 3]", "seed: [2, 3]");
+    }, ["gather"]],
+    ["a helper that the steps use", () => {
+      project.edit("lib/grow.ts", "+ 1;", "+ 2;");
+    }, ["gather", "steps/ann/2", "steps/ann/3", "steps/bob/2", "steps/bob/3"]],
+    ["the edit undone", () => project.edit("lib/grow.ts", "+ 2;", "+ 1;"), []],
+  ];
+  for (const [what, edit, expected] of table) {
+    edit();
+    const planned = await project.run(["plan", "--json"]);
+    const possible = planned.events.flatMap((event) =>
+      (event as unknown as { action?: string }).action === "run" ||
+        (event as unknown as { action?: string }).action === "wait"
+        ? [(event as unknown as { instance: string }).instance]
+        : []
+    );
+    assertEquals(await project.executed(), expected, what);
+    for (const name of expected) {
+      assert(possible.includes(name), `${what}: ${name} was not planned`);
+    }
+  }
+});
+
+Deno.test("a failure stops only what depends on it, and the exit code says so", async () => {
+  using project = toyProject();
+  const ended = await project.run([
+    "reproduce",
+    "--json",
+    "--set",
+    "name.ann.steps.fail=true",
+  ]);
+  assertEquals(ended.code, 1);
+  const of = (kind: string) =>
+    ended.events.flatMap((event) =>
+      event.event === kind && "instance" in event ? [event.instance] : []
+    )
+      .sort();
+  assertEquals(of("executed"), ["steps/bob/1", "steps/bob/2", "word/ann", "word/bob"]);
+  assertEquals(of("failed"), ["steps/ann/1", "steps/ann/2"]);
+  assertEquals(of("skipped"), ["gather"]);
+  const text = await project.run(["reproduce", "--set", "name.ann.steps.fail=true"]);
+  assertStringIncludes(text.stdout, "Cannot grow: told to fail");
+  assert(!text.stdout.includes("    at "), "an expected failure shows no stack");
+});
+
+Deno.test("--only runs instances and what they need; --force runs what is up to date", async () => {
+  using project = toyProject();
+  assertEquals(await project.executed("--only", "steps/ann/1"), ["steps/ann/1", "word/ann"]);
+  assertEquals(await project.executed("--only", "steps/*/2"), [
+    "steps/ann/2",
+    "steps/bob/2",
+    "word/bob",
+  ]);
+  assertEquals(await project.executed(), ["gather", "steps/bob/1"]);
+  assertEquals(await project.executed("--force", "word"), ["word/ann", "word/bob"]);
+});
+
+Deno.test("a dry run says what would run and runs nothing", async () => {
+  using project = toyProject();
+  const dry = await project.run(["reproduce", "--dry-run"]);
+  assertStringIncludes(dry.stdout, "run    word/ann\n         first run");
+  assertStringIncludes(dry.stdout, "7 instances, 0 up to date, 2 to run, 5 after those");
+  assertEquals(await project.executed(), ALL);
+});
+
+Deno.test("why names the ingredient that changed, with its old and new value", async () => {
+  using project = toyProject();
+  await project.executed();
+  const upToDate = await project.run(["why", "steps/ann/1"]);
+  assertStringIncludes(upToDate.stdout, "steps/ann/1 is up to date");
+  const changed = await project.run(["why", "steps/ann/1", "--set", "steps.rate=2"]);
+  assertStringIncludes(changed.stdout, "params.rate\n      was 1\n      now 2");
+  project.edit("lib/grow.ts", "+ 1;", "+ 2;");
+  const code = await project.run(["why", "steps/ann/1"]);
+  assertStringIncludes(code.stdout, "source changed: lib/grow.ts");
+  const unknown = await project.run(["why", "steps/anm/1"]);
+  assertEquals(unknown.code, 1);
+  assertStringIncludes(
+    unknown.stderr,
+    'no such instance in toy.smoke; did you mean "steps/ann/1"?',
+  );
+});
+
+Deno.test("--locked fails where a result differs from the lock and leaves it as it is", async () => {
+  using project = toyProject();
+  await project.executed();
+  const lock = project.read("lock/toy.smoke.lock");
+  assertEquals((await project.run(["reproduce", "--locked"])).code, 0);
+  project.edit("lib/grow.ts", '"of "', '"out of "');
+  const differs = await project.run(["reproduce", "--locked"]);
+  assertEquals(differs.code, 1);
+  assertMatch(differs.stdout, /1 results differ:\s+gather: output "page" must be [0-9a-f]{12}…/);
+  assertEquals(project.read("lock/toy.smoke.lock"), lock);
+});
