@@ -11,7 +11,7 @@ import type { Description } from "./source.ts";
 import { lengthStatistics } from "./statistics.ts";
 import type { TokenFile, TokenSplit } from "./token_file.ts";
 import type { Tokenized } from "./tokenize.ts";
-import { ChunkedArray } from "./words.ts";
+import { ChunkedArray } from "./growing.ts";
 import { zipMembers } from "./zip.ts";
 
 /** How to cut and number a text. */
@@ -84,6 +84,7 @@ export async function tokenizeCharacters(
         tokens: to - from,
         perClass: [{ class: "text", documents: 1 }],
         lengths: lengthStatistics(Uint32Array.of(to - from), clipped),
+        stamps: { own: 0, other: 0 },
       }];
     }),
   );

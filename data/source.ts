@@ -17,6 +17,14 @@ const relativePath = z.string().refine(
 
 const count = z.int().min(0);
 
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, "gu").global;
+  } catch {
+    return false;
+  }
+}
+
 /** Which documents of a source a file holds; `all` leaves the split to be drawn by seed. */
 const split = z.enum(["train", "validation", "test", "all"]);
 
@@ -75,7 +83,9 @@ export const layoutSchema = z.strictObject({
   /** characters: path of the text in an archive; with `*`, all that fit, joined by name. */
   member: z.string().optional(),
   /** Regular expressions whose matches are taken out of every text. */
-  remove: z.array(z.string()).optional(),
+  remove: z.array(
+    z.string().refine(isPattern, { error: "must be a regular expression" }),
+  ).optional(),
 });
 
 const base = {

@@ -71,3 +71,32 @@ export class Duplicates {
     return counts;
   }
 }
+
+/** Documents whose text names a class in square brackets, as arXiv's stamps do: `[cs.DS]`. */
+export interface StampStatistics {
+  /** Naming the document's own class: the label leaks. */
+  readonly own: number;
+  /** Naming another class. */
+  readonly other: number;
+}
+
+/** Gives a function that tells which stamps a document bears. */
+export function stampFinder(
+  classes: readonly string[],
+): (document: { readonly label: number; readonly text: string }) => StampStatistics {
+  const indexes = new Map(classes.map((name, i) => [name, i]));
+  return ({ label, text }) => {
+    let own = 0;
+    let other = 0;
+    for (let at = text.indexOf("["); at >= 0; at = text.indexOf("[", at + 1)) {
+      const end = text.indexOf("]", at);
+      if (end < 0) break;
+      // No class name is that long, and a bracket may stay open for a whole text.
+      const found = end - at > 64 ? undefined : indexes.get(text.slice(at + 1, end));
+      if (found === undefined) continue;
+      if (found === label) own = 1;
+      else other = 1;
+    }
+    return { own, other };
+  };
+}

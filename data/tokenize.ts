@@ -6,16 +6,17 @@
 import { type Corpus, type Document, type SplitName, splitNames } from "./corpus.ts";
 import { DataError } from "./lines.ts";
 import { stratifiedParts, stratifiedSubset } from "./select.ts";
-import { Duplicates, type LengthStatistics, lengthStatistics } from "./statistics.ts";
-import type { TokenFile, TokenSplit } from "./token_file.ts";
 import {
-  ChunkedArray,
-  eachWord,
-  firstWordId,
-  GrowingArray,
-  unknownId,
-  WordNumbers,
-} from "./words.ts";
+  Duplicates,
+  type LengthStatistics,
+  lengthStatistics,
+  stampFinder,
+  type StampStatistics,
+} from "./statistics.ts";
+import type { TokenFile, TokenSplit } from "./token_file.ts";
+import { ChunkedArray, GrowingArray } from "./growing.ts";
+import { WordNumbers } from "./vocabulary.ts";
+import { eachWord, firstWordId, unknownId } from "./words.ts";
 
 /** How to tokenise; the stage `tokenize` documents the choices. */
 export interface TokenizeOptions {
@@ -39,6 +40,7 @@ export interface SplitStatistics {
   readonly tokens: number;
   readonly perClass: readonly { readonly class: string; readonly documents: number }[];
   readonly lengths: LengthStatistics;
+  readonly stamps: StampStatistics;
 }
 
 /** A tokenised corpus and what was found on the way. */
@@ -59,6 +61,7 @@ class SplitBuilder {
   readonly numbers = new ChunkedArray();
   readonly lengths = new GrowingArray();
   clipped = 0;
+  stamps = { own: 0, other: 0 };
 }
 
 /** Provisional number of a document without any word. */
@@ -78,6 +81,7 @@ export async function tokenizeCorpus(
   const numbers = new WordNumbers();
   const builders = new Map<SplitName, SplitBuilder>();
   const duplicates = new Duplicates();
+  const stampsOf = stampFinder(corpus.classes);
   let position = 0;
   for await (const document of corpus.documents()) {
     const split = assign(position++, document);
@@ -85,13 +89,17 @@ export async function tokenizeCorpus(
     let builder = builders.get(split);
     if (builder === undefined) builders.set(split, builder = new SplitBuilder());
     duplicates.add(split, document.text);
+    const { own, other } = stampsOf(document);
+    builder.stamps.own += own;
+    builder.stamps.other += other;
     const counted = options.vocabularyOver === "all" || split === "train";
     const { numbers: kept } = builder;
     builder.labels.push(document.label);
     builder.offsets.push(kept.length);
     let length = 0;
-    eachWord(options.lowercase ? document.text.toLowerCase() : document.text, (word) => {
-      const number = numbers.add(word, counted);
+    const text = options.lowercase ? document.text.toLowerCase() : document.text;
+    eachWord(text, (start, end) => {
+      const number = numbers.add(text, { start, end, count: counted });
       if (length < options.maxLength) kept.push(number);
       length += 1;
     });
@@ -125,6 +133,7 @@ export async function tokenizeCorpus(
       tokens: lengths.reduce((sum, length) => sum + length, 0),
       perClass: corpus.classes.map((name, i) => ({ class: name, documents: perClass[i]! })),
       lengths: lengthStatistics(lengths, builder.clipped),
+      stamps: builder.stamps,
     };
   }
   return {

@@ -133,6 +133,7 @@ Deno.test("a small corpus gets the ids, vocabulary and statistics worked out by 
         max: 6,
         clippedShare: 1 / 3,
       },
+      stamps: { own: 0, other: 0 },
     });
   });
 });
@@ -230,6 +231,33 @@ Deno.test("malformed corpora are refused with the file and the line", async () =
       assertStringIncludes(error.message, message);
     });
   }
+});
+
+Deno.test("texts that name a class in brackets are counted as leaks of the label", async () => {
+  await fresh(async (directory) => {
+    const input = handmade(directory, {
+      "train.csv":
+        '"1","arXiv:1 [no] 2009","[ [no] [yes]"\n"2","[no]","[yes"\n"2","yes","[maybe]"\n',
+      "test.csv": '"2","a [yes] b","[yes]"\n',
+    }, twoFiles);
+    const { outputs } = await runStage(tokenize, {}, { directory, inputs: { raw: input } });
+    const { splits } = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
+    assertEquals(splits.train.stamps, { own: 1, other: 2 });
+    assertEquals(splits.test.stamps, { own: 1, other: 0 });
+  });
+});
+
+Deno.test("what a source says is to be removed is removed before anything is counted", async () => {
+  await fresh(async (directory) => {
+    const input = handmade(directory, {
+      "train.csv": '"1","a [no] a","[yes]"\n',
+      "test.csv": '"2","a","b"\n',
+    }, { ...twoFiles, layout: { ...twoFiles.layout, remove: ["\\[(?:no|yes)\\]"] } });
+    const { outputs } = await runStage(tokenize, {}, { directory, inputs: { raw: input } });
+    const { splits } = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
+    assertEquals(splits.train.stamps, { own: 0, other: 0 });
+    assertEquals(splits.train.tokens, 2);
+  });
 });
 
 Deno.test("documents without a split are dealt out, each class in proportion", async () => {
