@@ -116,10 +116,19 @@ function emitAcross(f: FunctionBuilder, vector: Local, op: "f32_add" | "f32_max"
   f.get(vector).extract(2).get(vector).extract(3).op(op, op);
 }
 
-/** softmax(x, rows, columns, stride in bytes, scale). */
+/** Stores zeros from address `at` up to `from + stride`. */
+function emitClear(f: FunctionBuilder, at: Local, from: Local, stride: Local): void {
+  const end = f.local(I32);
+  f.get(from).get(stride).op("i32_add").set(end);
+  f.whileLess(at, end, () => {
+    f.get(at).f32x4(0).memory("v128_store").advance(at, { by: 16 });
+  });
+}
+
+/** softmax(x, rows, columns of row 0, growth by row, stride in bytes, scale). */
 function softmaxFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("softmax", [I32, I32, I32, I32, F32]);
-  const [x, rows, columns, stride, scale] = [0, 1, 2, 3, 4];
+  const f = new FunctionBuilder("softmax", [I32, I32, I32, I32, I32, F32]);
+  const [x, rows, columns, growth, stride, scale] = [0, 1, 2, 3, 4, 5];
   const row = f.local(I32), at = f.local(I32), column = f.local(I32);
   const vector = f.local(V128), work = f.local(V128), best = f.local(V128), sum = f.local(V128);
   const inside = f.local(V128), a = f.local(V128), b = f.local(V128);
@@ -156,15 +165,17 @@ function softmaxFunction(): FunctionBuilder {
     eachVector(() => {
       f.get(at).get(at).memory("v128_load").get(sum).op("f32x4_mul").memory("v128_store");
     });
-    f.advance(x, { byLocal: stride }).advance(row, { by: 1 });
+    emitClear(f, at, x, stride);
+    f.advance(x, { byLocal: stride }).advance(columns, { byLocal: growth });
+    f.advance(row, { by: 1 });
   });
   return f;
 }
 
-/** softmaxGradient(p, dx, rows, columns, stride in bytes, scale). */
+/** softmaxGradient(p, dx, rows, columns of row 0, growth by row, stride in bytes, scale). */
 function softmaxGradientFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("softmaxGradient", [I32, I32, I32, I32, I32, F32]);
-  const [p, dx, rows, columns, stride, scale] = [0, 1, 2, 3, 4, 5];
+  const f = new FunctionBuilder("softmaxGradient", [I32, I32, I32, I32, I32, I32, F32]);
+  const [p, dx, rows, columns, growth, stride, scale] = [0, 1, 2, 3, 4, 5, 6];
   const row = f.local(I32), shift = f.local(I32), column = f.local(I32);
   const vector = f.local(V128), sum = f.local(V128);
   const load = (from: Local) => f.get(from).get(shift).op("i32_add").memory("v128_load");
@@ -193,7 +204,10 @@ function softmaxGradientFunction(): FunctionBuilder {
       load(dx).get(sum).op("f32x4_sub");
       load(p).get(scale).op("f32x4_splat", "f32x4_mul", "f32x4_mul").memory("v128_store");
     });
-    f.advance(p, { byLocal: stride }).advance(dx, { byLocal: stride }).advance(row, { by: 1 });
+    f.get(dx).get(shift).op("i32_add").set(shift);
+    emitClear(f, shift, dx, stride);
+    f.advance(p, { byLocal: stride }).advance(dx, { byLocal: stride });
+    f.advance(columns, { byLocal: growth }).advance(row, { by: 1 });
   });
   return f;
 }
@@ -245,7 +259,7 @@ export interface ElementwiseModule {
   readonly gelu: (x: number, y: number, bytes: number) => void;
   readonly geluGradient: (x: number, dy: number, dx: number, bytes: number) => void;
   readonly multiply: (a: number, b: number, y: number, bytes: number) => void;
-  readonly softmax: (x: number, rows: number, columns: number, stride: number, s: number) => void;
+  readonly softmax: (...parameters: number[]) => void;
   readonly softmaxGradient: (...parameters: number[]) => void;
   readonly keep: (...parameters: number[]) => void;
 }

@@ -34,6 +34,8 @@ export interface Rows {
   readonly rows: number;
   readonly columns: number;
   readonly stride: number;
+  /** Whether row i has columns 0 to i alone; the others become 0. */
+  readonly causal?: boolean;
 }
 
 /** The loops a backend's kernels are made of. */
@@ -149,9 +151,10 @@ function geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void
   }
 }
 
-function softmax(x: Float32Array, { rows, columns, stride }: Rows, scale: number): void {
-  for (let start = 0; start < rows * stride; start += stride) {
-    const end = start + columns;
+function softmax(x: Float32Array, shape: Rows, scale: number): void {
+  const { rows, columns, stride, causal } = shape;
+  for (let row = 0, start = 0; row < rows; row++, start += stride) {
+    const end = start + (causal ? row + 1 : columns);
     let largest = -Infinity;
     for (let i = start; i < end; i++) largest = Math.max(largest, x[i]!);
     let sum = 0;
@@ -169,11 +172,11 @@ function softmax(x: Float32Array, { rows, columns, stride }: Rows, scale: number
 function softmaxGradient(
   p: Float32Array,
   dx: Float32Array,
-  { rows, columns, stride }: Rows,
+  { rows, columns, stride, causal }: Rows,
   scale: number,
 ): void {
-  for (let start = 0; start < rows * stride; start += stride) {
-    const end = start + columns;
+  for (let row = 0, start = 0; row < rows; row++, start += stride) {
+    const end = start + (causal ? row + 1 : columns);
     let sum = 0;
     for (let i = start; i < end; i++) sum += dx[i]! * p[i]!;
     for (let i = start; i < end; i++) dx[i] = scale * p[i]! * (dx[i]! - sum);

@@ -101,10 +101,14 @@ function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
     geluGradient: (x, dy, dx) =>
       byVectors([x, dy], dx, ([x, dy], dx, n) => module.geluGradient(x!, dy!, dx, n)),
     multiply: (a, b, y) => byVectors([a, b], y, ([a, b], y, n) => module.multiply(a!, b!, y, n)),
-    softmax: (x, { rows, columns, stride }, scale) =>
-      module.softmax(x.byteOffset, rows, columns, stride * 4, scale),
-    softmaxGradient: (p, dx, { rows, columns, stride }, scale) =>
-      module.softmaxGradient(p.byteOffset, dx.byteOffset, rows, columns, stride * 4, scale),
+    softmax: (x, { rows, columns, stride, causal }, scale) => {
+      const growth = causal ? 1 : 0;
+      module.softmax(x.byteOffset, rows, causal ? 1 : columns, growth, stride * 4, scale);
+    },
+    softmaxGradient: (p, dx, { rows, columns, stride, causal }, scale) => {
+      const shape = [rows, causal ? 1 : columns, causal ? 1 : 0, stride * 4];
+      module.softmaxGradient(p.byteOffset, dx.byteOffset, ...shape, scale);
+    },
     keep: (key, rate, out) => {
       const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
       const groups = out.length >>> 5, rest = out.length & 31;

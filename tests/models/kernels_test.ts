@@ -107,11 +107,32 @@ testOn(
   },
 );
 
+testOn(["cpu", "wasm"], "a causal softmax row sees the columns up to its own", () => {
+  for (const n of [1, 3, 4, 5, 18]) {
+    const stride = (n + 3) & ~3;
+    const x = drawn("scores", n * stride);
+    const [found] = withLoops([x], ([x], loops) => {
+      loops.softmax(x!, { rows: n, columns: n, stride, causal: true }, 1);
+    });
+    for (let row = 0; row < n; row++) {
+      const scores = [...x.subarray(row * stride, row * stride + row + 1)];
+      const total = scores.reduce((sum, s) => sum + Math.exp(s), 0);
+      const expected = Array.from({ length: stride }, (_, j) => j > row ? 0 : Math.exp(scores[j]!));
+      const values = found!.subarray(row * stride, (row + 1) * stride);
+      assert(worstRelative(values, expected.map((e) => e / total)) < 1e-6);
+      assert(values.subarray(row + 1).every((p) => p === 0));
+    }
+  }
+});
+
 testOn(["wasm"], "softmax gradients agree with plain loops", () => {
-  for (const columns of [1, 3, 4, 9, 37]) {
-    const stride = (columns + 3) & ~3, rows = { rows: 5, columns, stride };
-    const p = drawn("p", 5 * stride), dx = drawn("dx", 5 * stride);
-    for (let i = 0; i < p.length; i++) if (i % stride >= columns) p[i] = 0, dx[i] = NaN;
+  for (const columns of [1, 3, 4, 9, 37, -18]) {
+    const causal = columns < 0, n = causal ? -columns : 5, width = Math.abs(columns);
+    const stride = (width + 3) & ~3, rows = { rows: n, columns: width, stride, causal };
+    const p = drawn("p", n * stride), dx = drawn("dx", n * stride);
+    for (let i = 0; i < p.length; i++) {
+      if (i % stride >= (causal ? Math.floor(i / stride) + 1 : width)) p[i] = 0, dx[i] = NaN;
+    }
     const expected = dx.slice();
     scalarLoops.softmaxGradient(p, expected, rows, 0.5);
     const [, found] = withLoops([p, dx], ([p, dx], loops) => {
