@@ -56,7 +56,7 @@ const TABLES = `
   CREATE INDEX trace_stage ON trace (stage, run, started);
   CREATE TABLE blob (
     sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
-  ) WITHOUT ROWID;
+  );
   CREATE TABLE bundle (stage TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
   PRAGMA user_version = ${VERSION};
 `;
@@ -65,6 +65,9 @@ const TABLES = `
 export class Catalog {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Rows read ahead. A stale one does no harm: the file it describes is looked at in any case. */
+  readonly #traces = new Map<string, TraceRow>();
+  readonly #blobs = new Map<string, Stat>();
   /** Whether the catalogue was just made and knows nothing of what the store holds. */
   readonly isNew: boolean;
 
@@ -116,8 +119,20 @@ export class Catalog {
     }
   }
 
+  /** Reads what a run made in two strokes: asking for ten thousand rows one by one takes longer. */
+  readAhead(run: string): void {
+    const traces = this.#prepare("SELECT * FROM trace WHERE run = ?").all(run);
+    for (const row of traces as unknown as TraceRow[]) this.#traces.set(row.key, row);
+    const blobs = this.#prepare("SELECT * FROM blob ORDER BY rowid DESC LIMIT ?")
+      .all(4 * traces.length);
+    for (const row of blobs as unknown as (Stat & { sha256: string })[]) {
+      this.#blobs.set(row.sha256, row);
+    }
+  }
+
   trace(key: string): TraceRow | undefined {
-    return this.#prepare("SELECT * FROM trace WHERE key = ?").get(key) as TraceRow | undefined;
+    return this.#traces.get(key) ??
+      this.#prepare("SELECT * FROM trace WHERE key = ?").get(key) as TraceRow | undefined;
   }
 
   /** The most recent trace of an instance in a run. */
@@ -135,6 +150,7 @@ export class Catalog {
   }
 
   putTrace(row: TraceRow): void {
+    this.#traces.delete(row.key);
     this.#prepare("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
       row.key,
       row.instance,
@@ -150,22 +166,26 @@ export class Catalog {
   }
 
   removeTrace(key: string): void {
+    this.#traces.delete(key);
     this.#prepare("DELETE FROM trace WHERE key = ?").run(key);
   }
 
   /** The stat a blob had when its content was last known to be right. */
   blob(sha256: string): Stat | undefined {
-    return this.#prepare("SELECT size, mtime, inode FROM blob WHERE sha256 = ?").get(sha256) as
-      | Stat
-      | undefined;
+    return this.#blobs.get(sha256) ??
+      this.#prepare("SELECT size, mtime, inode FROM blob WHERE sha256 = ?").get(sha256) as
+        | Stat
+        | undefined;
   }
 
   putBlob(sha256: string, stat: Stat): void {
+    this.#blobs.delete(sha256);
     this.#prepare("INSERT OR REPLACE INTO blob VALUES (?, ?, ?, ?)")
       .run(sha256, stat.size, stat.mtime, stat.inode);
   }
 
   removeBlob(sha256: string): void {
+    this.#blobs.delete(sha256);
     this.#prepare("DELETE FROM blob WHERE sha256 = ?").run(sha256);
   }
 

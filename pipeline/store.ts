@@ -66,11 +66,11 @@ export class Store {
   }
 
   blobPath(digest: string): string {
-    return join(this.root, "blobs", digest.slice(0, 2), digest.slice(2));
+    return `${this.root}/blobs/${digest.slice(0, 2)}/${digest.slice(2)}`;
   }
 
   tracePath(key: string): string {
-    return join(this.root, "traces", key.slice(0, 2), `${key.slice(2)}.json`);
+    return `${this.root}/traces/${key.slice(0, 2)}/${key.slice(2)}.json`;
   }
 
   checkpointPath(key: string): string {

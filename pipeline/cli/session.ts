@@ -86,6 +86,7 @@ export async function openSession(
   store.onDamage = onDamage;
   const bundles = await loadBundles(root, used, store);
   const name = `${experiment.name}.${experiment.profile}`;
+  store.catalog.readAhead(name);
   const latest = readLatest(name, store);
   const shared = new Map(used.map((stage) => [
     stage,
