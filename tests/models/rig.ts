@@ -21,9 +21,17 @@ export function worstRelative(
   return worst / scale;
 }
 
-/** Whether this machine has a WebGPU adapter. */
+/**
+ * Whether this machine has a WebGPU adapter.
+ *
+ * @throws {Error} If it has none and LOCKSTEP_REQUIRE_WEBGPU is set: there, skipping would hide it.
+ */
 export async function hasWebgpu(): Promise<boolean> {
-  return await navigator.gpu?.requestAdapter() != null;
+  const has = await navigator.gpu?.requestAdapter() != null;
+  if (!has && Deno.env.get("LOCKSTEP_REQUIRE_WEBGPU")) {
+    throw new Error("This machine has no WebGPU adapter, and LOCKSTEP_REQUIRE_WEBGPU is set");
+  }
+  return has;
 }
 
 /** Defines a test once for each backend that `backends` names; says so where one is missing. */
