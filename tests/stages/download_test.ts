@@ -209,3 +209,93 @@ Deno.test("a fallback is taken only where the mirror holds it and not the source
     return Promise.resolve();
   });
 });
+
+/** Serves on the loopback while `body` runs. */
+async function serving<T>(
+  handler: (request: Request) => Response | Promise<Response>,
+  body: (origin: string) => Promise<T>,
+): Promise<T> {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  try {
+    return await body(`http://127.0.0.1:${server.addr.port}`);
+  } finally {
+    await server.shutdown();
+  }
+}
+
+function remote(origin: string, names: readonly string[]) {
+  return {
+    ...mirrored("x"),
+    files: names.map((name) => ({
+      name,
+      urls: [`${origin}/${name}`],
+      bytes: name.length,
+      sha256: sha256(name),
+    })),
+  };
+}
+
+Deno.test("files are fetched several at a time, but not more than four", async () => {
+  let open = 0;
+  let most = 0;
+  const names = Array.from({ length: 10 }, (_, i) => `file${i}`);
+  const handler = async (request: Request) => {
+    most = Math.max(most, ++open);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    open -= 1;
+    return new Response(new URL(request.url).pathname.slice(1));
+  };
+  await serving(handler, (origin) =>
+    fresh(async (directory) => {
+      const { outputs } = await runStage(download, { source: remote(origin, names) }, {
+        directory,
+      });
+      for (const name of names) {
+        assertEquals(Deno.readTextFileSync(join(outputs.raw!, name)), name);
+      }
+    }));
+  assertEquals(most, 4);
+});
+
+Deno.test("of several files that fail, the first in the record is named, whichever failed first", async () => {
+  const names = ["late", "good", "early"];
+  const handler = async (request: Request) => {
+    const name = new URL(request.url).pathname.slice(1);
+    if (name === "late") await new Promise((resolve) => setTimeout(resolve, 50));
+    return new Response(name === "good" ? name : "wrong");
+  };
+  await serving(handler, (origin) =>
+    fresh(async (directory) => {
+      const error = await assertRejects(
+        () => runStage(download, { source: remote(origin, names) }, { directory }),
+        StageError,
+      );
+      assertStringIncludes(error.message, 'Cannot get "late"');
+    }));
+});
+
+Deno.test("a fetch that an earlier attempt at the key left half done is gone on with", async () => {
+  const text = "0123456789".repeat(1000);
+  const ranges: (string | null)[] = [];
+  const handler = (request: Request) => {
+    ranges.push(request.headers.get("range"));
+    return new Response(text.slice(4000), {
+      status: 206,
+      headers: { "content-range": `bytes 4000-9999/10000` },
+    });
+  };
+  await serving(handler, (origin) =>
+    fresh(async (directory) => {
+      const checkpoints = join(directory, "checkpoints");
+      Deno.mkdirSync(checkpoints);
+      Deno.writeTextFileSync(join(checkpoints, "0.part"), text.slice(0, 4000));
+      const source = {
+        ...mirrored("x"),
+        files: [{ name: "a", urls: [`${origin}/a`], bytes: 10_000, sha256: sha256(text) }],
+      };
+      const { outputs } = await runStage(download, { source }, { directory, checkpoints });
+      assertEquals(Deno.readTextFileSync(join(outputs.raw!, "a")), text);
+      assertEquals([...Deno.readDirSync(checkpoints)], []);
+    }));
+  assertEquals(ranges, ["bytes=4000-"]);
+});
