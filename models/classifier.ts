@@ -9,7 +9,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import type { Batch } from "./batch.ts";
-import { fuse, type Fusion, fusionSpecs } from "./fusion.ts";
+import { fuse, type Fused, type Fusion, fusionSpecs, type GateReduce } from "./fusion.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout } from "./operations/dropout.ts";
@@ -17,13 +17,19 @@ import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear } from "./operations/linear.ts";
 import { meanPool } from "./operations/pooling.ts";
+import { rotary } from "./operations/rotary.ts";
 import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
 import { type Encoding, positionSpecs, positionTable } from "./positions.ts";
 
 /** What fixes a classifier but for its weights. */
 export interface ClassifierShape {
   readonly fusion: Fusion;
+  /** See {@linkcode FusionShape}; of no effect but for `gate_cnn`. */
+  readonly gateTaps: number;
+  readonly gateReduce: GateReduce;
   readonly encoding: Encoding;
+  /** Distance from which `relative_attention` tells positions apart no more. */
+  readonly maxDistance: number;
   readonly vocabulary: number;
   readonly maxLength: number;
   readonly classes: number;
@@ -56,6 +62,7 @@ export function classifierSpecs(s: ClassifierShape): ParameterSpec[] {
       initial: { kind: "uniform", bound: Math.sqrt(6 / (4 * s.d)) } as const,
     },
     zeros(`${block}.attention.in.bias`, 3 * s.d),
+    ...relativeSpecs(block, s),
     linearSpecs(`${block}.attention.out`, s.d, s.d)[0]!,
     zeros(`${block}.attention.out.bias`, s.d),
     ...norm(`${block}.norm1`),
@@ -70,10 +77,27 @@ export function classifierSpecs(s: ClassifierShape): ParameterSpec[] {
       initial: { kind: "normal", deviation: 1, zeroRow: PADDING },
     },
     ...positionSpecs(s.encoding, { length: s.maxLength, d: s.d }),
-    ...fusionSpecs(s.fusion, s.d),
+    ...(entersAttention(s.encoding) ? [] : fusionSpecs(s)),
     ...blocks,
     ...linearSpecs("classifier", s.d, s.classes),
   ];
+}
+
+/** The embeddings of distances that a block adds to keys and to values, [2K + 1, D] each. */
+function relativeSpecs(block: string, s: ClassifierShape): ParameterSpec[] {
+  if (s.encoding !== "relative_attention") return [];
+  const shape = [2 * s.maxDistance + 1, s.d / s.heads];
+  const bound = Math.sqrt(6 / (shape[0]! + shape[1]!)); // Glorot's
+  return ["keys", "values"].map((part) => ({
+    name: `${block}.relative.${part}`,
+    shape,
+    initial: { kind: "uniform", bound },
+  }));
+}
+
+/** Whether positions enter the attention, so that there is no P to fuse. */
+export function entersAttention(encoding: Encoding): boolean {
+  return encoding === "rope_attention" || encoding === "relative_attention";
 }
 
 /** A classifier's outputs for a batch. */
@@ -100,7 +124,9 @@ export function classify(
     padding: PADDING,
   }); // [N, C]
   const p = positionTable(s.encoding, parameters, { positions: batch.positions, d: s.d }); // [N, C]
-  const fused = fuse(s.fusion, { e, p }, parameters);
+  const fused: Fused = p === undefined
+    ? { h: e }
+    : fuse(s, { e, p, offsets: batch.offsets }, parameters);
   let x = fused.h;
   for (let i = 0; i < s.layers; i++) {
     x = encoderBlock(x, parameters, { shape: s, block: `encoder.${i}`, ...options });
@@ -122,11 +148,16 @@ function encoderBlock(
 ): tf.Tensor {
   const { shape, block, batch, dropout } = options;
   const w = (name: string) => parameter(parameters, `${block}.${name}`);
-  const qkv = linear(x, w("attention.in.weight"), w("attention.in.bias")); // [N, 3C]
+  const { heads, encoding } = shape;
+  let qkv = linear(x, w("attention.in.weight"), w("attention.in.bias")); // [N, 3C]
+  if (encoding === "rope_attention") qkv = rotary(qkv, { positions: batch.positions, heads });
   const mixed = attention(qkv, {
     offsets: batch.offsets,
-    heads: shape.heads,
+    heads,
     dropout: dropout && { rate: dropout.rate, key: dropout.key(`${block}.weights`) },
+    relative: encoding === "relative_attention"
+      ? { keys: w("relative.keys"), values: w("relative.values") }
+      : undefined,
   }); // [N, C]
   const attended = linear(mixed, w("attention.out.weight"), w("attention.out.bias"));
   const y = layerNorm(

@@ -37,10 +37,17 @@ export function linearSpecs(name: string, i: number, o: number): ParameterSpec[]
   ];
 }
 
-/** The initial value of a parameter under `seed`. */
-export function initialValue(spec: ParameterSpec, seed: number): Float32Array {
+/** Where a parameter's numbers come from. */
+export interface Start {
+  readonly seed: number;
+  /** Models of different variants share no start, though they share the seed; none is the rule. */
+  readonly variant?: string | undefined;
+}
+
+/** The initial value of a parameter. */
+export function initialValue(spec: ParameterSpec, { seed, variant }: Start): Float32Array {
   const size = spec.shape.reduce((product, n) => product * n, 1);
-  const key = streamKey(seed, `init/${spec.name}`);
+  const key = streamKey(seed, `init/${variant === undefined ? "" : `${variant}/`}${spec.name}`);
   const { initial } = spec;
   switch (initial.kind) {
     case "constant":
@@ -58,10 +65,10 @@ export function initialValue(spec: ParameterSpec, seed: number): Float32Array {
   }
 }
 
-/** Parameters with their initial values under `seed`; the caller disposes them. */
-export function initialParameters(specs: readonly ParameterSpec[], seed: number): Parameters {
+/** Parameters with their initial values; the caller disposes them. */
+export function initialParameters(specs: readonly ParameterSpec[], start: Start): Parameters {
   return new Map(
-    specs.map((spec) => [spec.name, variable(initialValue(spec, seed), spec.shape)]),
+    specs.map((spec) => [spec.name, variable(initialValue(spec, start), spec.shape)]),
   );
 }
 

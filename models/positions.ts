@@ -1,11 +1,29 @@
 /**
- * Positional encodings: the table P that is fused with the token embeddings.
+ * Positional encodings: the table P that is fused with the token embeddings, or positions that
+ * enter the attention instead.
+ *
+ * `rope` and `relative` are the tables that the authors of "Fusion Matters" call so: neither is
+ * rotary nor relative. `rope_attention` and `relative_attention` are what the names promise.
  *
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import type { Parameters, ParameterSpec } from "./parameters.ts";
+import { embedding } from "./operations/embedding.ts";
+import { parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
 import { cos, exp, ln, sin } from "./portable_math.ts";
+
+/** The encodings by name. */
+export const ENCODINGS = [
+  "sinusoidal",
+  "learned",
+  "rope",
+  "relative",
+  "rope_attention",
+  "relative_attention",
+] as const;
+
+/** An encoding's name. */
+export type Encoding = typeof ENCODINGS[number];
 
 /**
  * Sinusoidal encoding: PE(t, 2i) = sin(t / 10000^{2i/d}), PE(t, 2i+1) = cos(t / 10000^{2i/d}).
@@ -24,36 +42,59 @@ export function sinusoidalTable(length: number, d: number): Float32Array {
   return table;
 }
 
-/** The encodings by name. */
-export const ENCODINGS = ["sinusoidal"] as const;
-
-/** An encoding's name. */
-export type Encoding = typeof ENCODINGS[number];
-
-/** The parameters an encoding adds to the model. */
-export function positionSpecs(
-  encoding: Encoding,
-  _table: { length: number; d: number },
-): ParameterSpec[] {
-  switch (encoding) {
-    case "sinusoidal":
-      return [];
+/**
+ * The table that the authors of "Fusion Matters" call RoPE: sin(t f) for all d/2 frequencies
+ * f_i = 10000^{−2i/d}, then cos(t f). The sinusoidal table with its columns in another order.
+ *
+ * @returns float32 [length, d], row by row.
+ */
+export function halvesTable(length: number, d: number): Float32Array {
+  const table = new Float32Array(length * d);
+  const half = Math.ceil(d / 2);
+  for (let j = 0; j < d; j++) {
+    const frequency = exp(-2 * (j % half) / d * ln(10000));
+    const wave = j < half ? sin : cos;
+    for (let t = 0; t < length; t++) table[t * d + j] = wave(t * frequency);
   }
+  return table;
 }
 
 /**
- * The encodings of a batch's tokens.
- *
- * @returns float32 [N, d].
+ * The parameters an encoding adds at the model's input: for `learned` and `relative` a table
+ * N(0, 1) each; the two differ in nothing but the numbers drawn.
+ */
+export function positionSpecs(
+  encoding: Encoding,
+  table: { length: number; d: number },
+): ParameterSpec[] {
+  if (encoding !== "learned" && encoding !== "relative") return [];
+  return [{
+    name: `position.${encoding}`,
+    shape: [table.length, table.d],
+    initial: { kind: "normal", deviation: 1 },
+  }];
+}
+
+/**
+ * The encodings P of a batch's tokens, float32 [N, d]; `undefined` where positions enter the
+ * attention.
  */
 export function positionTable(
   encoding: Encoding,
-  _parameters: Parameters,
+  parameters: Parameters,
   options: { positions: Int32Array; d: number },
-): tf.Tensor2D {
+): tf.Tensor2D | undefined {
   switch (encoding) {
     case "sinusoidal":
       return rows(sinusoidalTable, options);
+    case "rope":
+      return rows(halvesTable, options);
+    case "learned":
+    case "relative":
+      return embedding(parameter(parameters, `position.${encoding}`), options.positions);
+    case "rope_attention":
+    case "relative_attention":
+      return undefined;
   }
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ClassifierShape } from "./classifier.ts";
-import { FUSIONS } from "./fusion.ts";
+import { FUSIONS, GATE_REDUCES } from "./fusion.ts";
 import { ENCODINGS } from "./positions.ts";
 import type { StoredTensor, TensorFile } from "./safetensors.ts";
 
@@ -19,10 +19,11 @@ export function trainedFile(
   { shape, seed }: Trained,
   tensors: ReadonlyMap<string, StoredTensor>,
 ): TensorFile {
-  const { fusion, encoding, activation, ...sizes } = shape;
+  const { fusion, encoding, activation, gateReduce, ...sizes } = shape;
+  const names = { model: "classifier", fusion, encoding, activation, gateReduce };
   const numbers = Object.entries({ ...sizes, seed }).map(([name, n]) => [name, String(n)]);
   return {
-    metadata: { model: "classifier", fusion, encoding, activation, ...Object.fromEntries(numbers) },
+    metadata: { ...names, ...Object.fromEntries(numbers) },
     tensors,
   };
 }
@@ -58,6 +59,9 @@ export function trainedFrom({ metadata }: TensorFile): Trained {
       fusion: one("fusion", FUSIONS),
       encoding: one("encoding", ENCODINGS),
       activation: one("activation", ["gelu", "relu"]),
+      gateReduce: one("gateReduce", GATE_REDUCES),
+      gateTaps: whole("gateTaps"),
+      maxDistance: whole("maxDistance"),
       vocabulary: whole("vocabulary"),
       maxLength: whole("maxLength"),
       classes: whole("classes"),

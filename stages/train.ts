@@ -8,8 +8,8 @@ import { z } from "zod";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import type { Documents } from "../models/batch.ts";
-import { type ClassifierShape, classifierSpecs } from "../models/classifier.ts";
-import { FUSIONS } from "../models/fusion.ts";
+import { type ClassifierShape, classifierSpecs, entersAttention } from "../models/classifier.ts";
+import { FUSIONS, GATE_REDUCES } from "../models/fusion.ts";
 import {
   disposeParameters,
   initialParameters,
@@ -33,7 +33,16 @@ const count = (low: number) => z.int().min(low);
 const params = z.strictObject({
   fusion: z.enum(FUSIONS).describe("How token embeddings and positional encodings are fused"),
   encoding: z.enum(ENCODINGS).default("sinusoidal").describe("Positional encoding"),
-  protocol: z.enum(["paper"]).default("paper").describe("Whose protocol; see docs/protocols.md"),
+  gate_taps: count(1).refine((taps) => taps % 2 === 1, "must be odd").default(3).describe(
+    "Taps of gate_cnn's convolution, 2K + 1",
+  ),
+  gate_reduce: z.enum(GATE_REDUCES).default("none").describe(
+    "gate_cnn: a gate for each feature (none) or one for all (mean)",
+  ),
+  max_distance: count(1).default(16).describe("relative_attention: K, where distances are clipped"),
+  protocol: z.enum(["paper", "authors-code"]).default("paper").describe(
+    "authors-code: operators share no initial weights under one seed; see docs/protocols.md",
+  ),
   seed: count(0).describe("Fixes initial weights, validation split, batches and dropout"),
   d_model: count(1).default(256).describe("Features of a token"),
   heads: count(1).default(8).describe("Attention heads; divides d_model"),
@@ -115,10 +124,19 @@ async function run(context: StageContext<Params>): Promise<void> {
       `Cannot train: heads must divide d_model, found ${p.heads} heads for ${p.d_model} features`,
     );
   }
+  if (entersAttention(p.encoding) && p.fusion !== "add") {
+    throw new StageError(
+      `Cannot train: with ${p.encoding} positions enter the attention and nothing is fused, so ` +
+        `fusion must be "add", found "${p.fusion}"; use another encoding or fusion`,
+    );
+  }
   const file = readTokenFile(context.input("tokens").path);
   const shape: ClassifierShape = {
     fusion: p.fusion,
+    gateTaps: p.gate_taps,
+    gateReduce: p.gate_reduce,
     encoding: p.encoding,
+    maxDistance: p.max_distance,
     vocabulary: file.vocabularySize,
     maxLength: file.maxLength,
     classes: file.classes.length,
@@ -130,7 +148,9 @@ async function run(context: StageContext<Params>): Promise<void> {
   };
   const specs = classifierSpecs(shape);
   await startBackend(context.backend);
-  const state = restored(context, shape) ?? fresh(initialParameters(specs, p.seed));
+  const variant = p.protocol === "authors-code" ? `${p.fusion}/${p.encoding}` : undefined;
+  const state = restored(context, shape) ??
+    fresh(initialParameters(specs, { seed: p.seed, variant }));
   await trainEpochs(context, { shape, file, state });
   const { progress } = state;
   writeJson(context.output("history"), {

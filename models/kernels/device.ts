@@ -6,6 +6,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { webgpu_util, WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import { differentiable } from "./host.ts";
 import { ROTATIONS, type StreamKey } from "../random.ts";
 
 /** A kernel that computes one float32 tensor, one element an invocation. */
@@ -101,6 +102,53 @@ export function gatherRows(x: tf.Tensor, rows: Int32Array, scale = 1): tf.Tensor
         setOutputAtIndex(index, value);`,
     })
   ) as tf.Tensor2D;
+}
+
+/**
+ * Rows of x by number, with a gradient; `back` gives for each row of x the place it was moved to,
+ * below 0 if it went nowhere. No row may go to two places.
+ */
+export function moveRows(x: tf.Tensor, rows: Int32Array, back: Int32Array): tf.Tensor2D {
+  return differentiable<tf.Tensor2D>(
+    [x],
+    () => ({ value: gatherRows(x, rows), keep: [] }),
+    (dy) => [gatherRows(dy, back)],
+  );
+}
+
+/**
+ * Turns pairs of features of the first two thirds of each row.
+ *
+ * @param x float32 [N, 3C].
+ * @param table (cos, sin) of the angles of a position, [length, d/2, 2].
+ * @returns float32 [N, 3C]; without a gradient.
+ */
+export function deviceRotate(
+  x: tf.Tensor,
+  table: Float32Array,
+  options: { positions: Int32Array; d: number },
+): tf.Tensor {
+  const { positions, d } = options;
+  return tf.tidy(() =>
+    runDevice("rotate", {
+      inputs: {
+        x,
+        table: tf.tensor1d(table),
+        positions: tf.tensor1d(positions, "int32"),
+      },
+      output: x.shape,
+      integers: { width: x.shape[1]!, head: d },
+      element: `
+        let row = index / uniforms.width;
+        let feature = index % uniforms.width;
+        let angle = positions[row] * uniforms.head + (feature & -2) % uniforms.head;
+        let cosine = table[angle];
+        let sine = select(table[angle + 1], -table[angle + 1], (feature & 1) == 0);
+        let turned = x[index] * cosine + x[index ^ 1] * sine;
+        let whole = feature >= uniforms.width / 3 * 2;
+        setOutputAtIndex(index, select(turned, x[index], whole));`,
+    })
+  );
 }
 
 /**

@@ -10,8 +10,22 @@ export interface AttentionOptions {
   /** B + 1 row numbers: document i has rows offsets_i to offsets_{i+1} − 1. */
   readonly offsets: Int32Array;
   readonly heads: number;
+  /** Whether a token sees itself and what precedes it alone. */
+  readonly causal?: boolean;
   /** Dropout of the attention weights; none in evaluation. */
   readonly dropout?: { readonly rate: number; readonly key: StreamKey } | undefined;
+  readonly relative?: RelativeEmbeddings | undefined;
+}
+
+/**
+ * Embeddings of the distance j − i, clipped to −K..K, for key j of query i: added to keys and to
+ * values. Shaw, Uszkoreit & Vaswani 2018, eqs. 3–5; shared by all heads.
+ */
+export interface RelativeEmbeddings {
+  /** float32 [2K + 1, D]. */
+  readonly keys: tf.Tensor;
+  /** float32 [2K + 1, D]. */
+  readonly values: tf.Tensor;
 }
 
 /**
@@ -23,14 +37,21 @@ export interface AttentionOptions {
  *
  * @param qkv float32 [N, 3C]: queries, keys and values, each [N, C] with C = heads × D.
  * @returns float32 [N, C].
+ * @throws {RangeError} If the heads do not divide C, or relative embeddings are not [2K + 1, D].
  */
 export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2D {
-  const { offsets, heads } = options;
+  const { offsets, heads, relative } = options;
   const [n, width] = qkv.shape as [number, number];
-  const c = width / 3;
-  if (!Number.isInteger(c / heads)) {
+  const c = width / 3, d = c / heads;
+  if (!Number.isInteger(d)) {
     throw new RangeError(
       `attention: 3 × heads must divide the width, got width ${width} and ${heads} heads`,
+    );
+  }
+  const distances = relative?.keys.shape[0] ?? 0;
+  if (relative !== undefined && (distances % 2 === 0 || relative.keys.shape[1] !== d)) {
+    throw new RangeError(
+      `attention: relative embeddings must be [2K + 1, ${d}], got [${relative.keys.shape}]`,
     );
   }
   if (!onHost()) return paddedAttention(qkv, options);
@@ -38,26 +59,28 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
   for (let i = 1; i < offsets.length; i++) {
     longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
   }
-  const square = longest * ceil4(longest);
+  const sizes: Sizes = { n, c, distances, square: longest * ceil4(longest), longest };
+  const inputs = relative === undefined ? [qkv] : [qkv, relative.keys, relative.values];
   return differentiable<tf.Tensor2D>(
-    [qkv],
-    () => {
-      const call = { inputs: [qkv], outputs: [[n, c]], scratch: [square, square] };
-      const [value] = runHost("attention", call, ([x], [y], [weights, keep], loops) => {
-        forEachHead(options, c, (head) => {
-          const { t, start, from } = head;
-          const p = attentionWeights(x!, head, { c, out: weights!, loops });
-          applyKeep(head, options, { keep: keep!, to: p, loops });
-          const v = x!.subarray(start * 3 * c + 2 * c + from);
-          const out = y!.subarray(start * c + from);
-          const a = { a: p, aRow: ceil4(t) };
-          loops.product({ m: t, n: head.d, k: t, ...a, b: v, bRow: 3 * c, c: out, cRow: c });
-        });
-      });
-      return { value: value!, keep: [qkv] };
-    },
-    (dy, [qkv]) => gradient(qkv!, dy, { ...options, n, c, square }),
+    inputs,
+    () => ({ value: forward(inputs, { ...options, ...sizes }), keep: inputs }),
+    (dy, kept) => gradient([...kept, dy], { ...options, ...sizes }),
   );
+}
+
+interface Sizes {
+  readonly n: number;
+  readonly c: number;
+  /** 2K + 1, or 0. */
+  readonly distances: number;
+  readonly longest: number;
+  /** Elements of the largest head's weights. */
+  readonly square: number;
+}
+
+/** The next multiple of 4: the distance between rows of weights. */
+function ceil4(n: number): number {
+  return (n + 3) & ~3;
 }
 
 interface Head {
@@ -66,50 +89,104 @@ interface Head {
   readonly start: number;
   readonly from: number;
   readonly d: number;
+  /** Distance between rows of weights. */
+  readonly stride: number;
   /** Counts (document, head) pairs; each has its own dropout stream. */
   readonly index: number;
 }
 
-function forEachHead(options: AttentionOptions, c: number, visit: (head: Head) => void): void {
-  const { offsets, heads } = options;
+function forEachHead(
+  { offsets, heads, c }: AttentionOptions & Sizes,
+  visit: (head: Head) => void,
+): void {
   const d = c / heads;
   for (let document = 0, index = 0; document + 1 < offsets.length; document++) {
     const start = offsets[document]!;
     const t = offsets[document + 1]! - start;
-    for (let h = 0; h < heads; h++, index++) visit({ t, start, from: h * d, d, index });
+    for (let h = 0; h < heads; h++, index++) {
+      visit({ t, start, from: h * d, d, stride: ceil4(t), index });
+    }
   }
 }
 
-/** The next multiple of 4: the distance between rows of weights. */
-function ceil4(n: number): number {
-  return (n + 3) & ~3;
+function forward(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor {
+  const { n, c, square, distances, longest } = options;
+  const scratch = [square, square, longest * distances];
+  const call = { inputs, outputs: [[n, c]], scratch };
+  return runHost("attention", call, ([x, keys, values], [y], [weights, keep, near], loops) => {
+    forEachHead(options, (head) => {
+      const { t, d, start, from, stride } = head;
+      const work = { ...options, out: weights!, near: near!, keys, loops };
+      const p = attentionWeights(x!, head, work);
+      applyKeep(head, options, { keep: keep!, to: p, loops });
+      const v = x!.subarray(start * 3 * c + 2 * c + from);
+      const out = { c: y!.subarray(start * c + from), cRow: c };
+      loops.product({ m: t, n: d, k: t, a: p, aRow: stride, b: v, bRow: 3 * c, ...out });
+      if (values === undefined) return;
+      sumByDistance(p, near!, { ...head, distances });
+      loops.product({ m: t, n: d, k: distances, a: near!, b: values, ...out, accumulate: true });
+    });
+  })[0]!;
 }
 
-/** softmax(QKᵀ/√D) of one head, [t, ceil4(t)]. */
-function attentionWeights(
-  x: Float32Array,
-  { t, start, from, d }: Head,
-  work: { c: number; out: Float32Array; loops: Loops },
-): Float32Array {
-  const { c, loops } = work;
-  const stride = ceil4(t);
+interface WeightsWork extends Sizes {
+  readonly out: Float32Array;
+  readonly near: Float32Array;
+  readonly keys: Float32Array | undefined;
+  readonly causal?: boolean;
+  readonly loops: Loops;
+}
+
+/** softmax(Q(K + relative keys)ᵀ/√D) of one head, rows `stride` apart. */
+function attentionWeights(x: Float32Array, head: Head, work: WeightsWork): Float32Array {
+  const { t, start, from, d, stride } = head;
+  const { c, loops, keys, near, distances, causal } = work;
   const p = work.out.subarray(0, t * stride);
-  const q = x.subarray(start * 3 * c + from);
+  const q = { a: x.subarray(start * 3 * c + from), aRow: 3 * c };
   const k = x.subarray(start * 3 * c + c + from);
-  const kT = { b: k, bRow: 1, bColumn: 3 * c };
-  loops.product({ m: t, n: t, k: d, a: q, aRow: 3 * c, ...kT, c: p, cRow: stride });
-  loops.softmax(p, { rows: t, columns: t, stride }, 1 / Math.sqrt(d));
+  loops.product({ m: t, n: t, k: d, ...q, b: k, bRow: 1, bColumn: 3 * c, c: p, cRow: stride });
+  if (keys !== undefined) {
+    loops.product({ m: t, n: distances, k: d, ...q, b: keys, bRow: 1, bColumn: d, c: near });
+    addByDistance(near, p, { ...head, distances });
+  }
+  const rows = { rows: t, columns: t, stride, causal: causal === true };
+  loops.softmax(p, rows, 1 / Math.sqrt(d));
   return p;
+}
+
+type Distances = Head & { readonly distances: number };
+
+/** to[i, j] += near[i, clip(j − i) + K]. */
+function addByDistance(near: Float32Array, to: Float32Array, o: Distances): void {
+  const { t, stride, distances } = o;
+  const k = (distances - 1) / 2;
+  for (let i = 0; i < t; i++) {
+    for (let j = 0; j < t; j++) {
+      to[i * stride + j]! += near[i * distances + Math.max(-k, Math.min(k, j - i)) + k]!;
+    }
+  }
+}
+
+/** near[i, r] = Σ from[i, j] over the j with clip(j − i) + K = r. */
+function sumByDistance(from: Float32Array, near: Float32Array, o: Distances): void {
+  const { t, stride, distances } = o;
+  const k = (distances - 1) / 2;
+  near.fill(0, 0, t * distances);
+  for (let i = 0; i < t; i++) {
+    for (let j = 0; j < t; j++) {
+      near[i * distances + Math.max(-k, Math.min(k, j - i)) + k]! += from[i * stride + j]!;
+    }
+  }
 }
 
 /** Multiplies `to` by one head's dropout factors, if there is dropout. */
 function applyKeep(
-  { t, index }: Head,
+  { t, stride, index }: Head,
   { dropout }: AttentionOptions,
   work: { keep: Float32Array; to: Float32Array; loops: Loops; fresh?: boolean },
 ): void {
-  if (dropout === undefined) return;
-  const factors = work.keep.subarray(0, t * ceil4(t));
+  if (dropout === undefined || dropout.rate === 0) return;
+  const factors = work.keep.subarray(0, t * stride);
   if (work.fresh !== false) {
     const [k0, k1, k2, k3] = dropout.key;
     work.loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
@@ -117,38 +194,58 @@ function applyKeep(
   work.loops.multiply(work.to, factors, work.to);
 }
 
-function gradient(
-  qkv: tf.Tensor,
-  dy: tf.Tensor,
-  options: AttentionOptions & { n: number; c: number; square: number },
-): tf.Tensor[] {
-  const { n, c, square } = options;
-  const call = { inputs: [qkv, dy], outputs: [[n, 3 * c]], scratch: [square, square, square] };
-  return runHost("attentionGradient", call, ([x, dy], [dx], [weights, keep, work], loops) => {
+type Triple = [Float32Array, Float32Array, Float32Array];
+
+function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor[] {
+  const { n, c, square, distances, longest, causal } = options;
+  const relative = distances > 0;
+  const d = c / options.heads;
+  const call = {
+    inputs,
+    outputs: [[n, 3 * c], ...(relative ? [[distances, d], [distances, d]] : [])],
+    scratch: [square, square, longest * distances, square, longest * distances],
+  };
+  return runHost("attentionGradient", call, (arrays, [dx, dKeys, dValues], scratch, loops) => {
+    const [x, keys, values] = [arrays[0]!, ...(relative ? arrays.slice(1, 3) : [])];
+    const dy = arrays.at(-1)!;
+    const [weights, keep, near, square, dNear] = scratch as [...Triple, Float32Array, Float32Array];
     const row = 3 * c;
-    forEachHead(options, c, (head) => {
-      const { t, start, from, d } = head;
+    if (relative) dKeys!.fill(0), dValues!.fill(0);
+    forEachHead(options, (head) => {
+      const { t, start, from, stride } = head;
       const at = start * row + from;
-      const [q, k, v] = [0, c, 2 * c].map((shift) => x!.subarray(at + shift)) as Triple;
+      const [q, k, v] = [0, c, 2 * c].map((shift) => x.subarray(at + shift)) as Triple;
       const [dq, dk, dv] = [0, c, 2 * c].map((shift) => dx!.subarray(at + shift)) as Triple;
-      const dOut = dy!.subarray(start * c + from);
-      const p = attentionWeights(x!, head, { c, out: weights!, loops });
+      const dOut = dy.subarray(start * c + from);
+      const p = attentionWeights(x, head, { ...options, out: weights, near, keys, loops });
       // dP = (dO Vᵀ) ⊙ keep, where O = (P ⊙ keep) V.
-      const stride = ceil4(t);
-      const ds = work!.subarray(0, t * stride);
+      const ds = square.subarray(0, t * stride);
       const vT = { b: v, bRow: 1, bColumn: row };
       loops.product({ m: t, n: t, k: d, a: dOut, aRow: c, ...vT, c: ds, cRow: stride });
-      applyKeep(head, options, { keep: keep!, to: ds, loops });
+      if (relative) {
+        const valuesT = { b: values!, bRow: 1, bColumn: d };
+        loops.product({ m: t, n: distances, k: d, a: dOut, aRow: c, ...valuesT, c: dNear });
+        addByDistance(dNear, ds, { ...head, distances });
+      }
+      applyKeep(head, options, { keep, to: ds, loops });
       // dS = P ⊙ (dP − Σⱼ dP ⊙ P) / √D
-      loops.softmaxGradient(p, ds, { rows: t, columns: t, stride }, 1 / Math.sqrt(d));
+      const rows = { rows: t, columns: t, stride, causal: causal === true };
+      loops.softmaxGradient(p, ds, rows, 1 / Math.sqrt(d));
       loops.product({ m: t, n: d, k: t, a: ds, aRow: stride, b: k, bRow: row, c: dq, cRow: row });
       const dsT = { a: ds, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...dsT, b: q, bRow: row, c: dk, cRow: row });
-      applyKeep(head, options, { keep: keep!, to: p, loops, fresh: false });
+      applyKeep(head, options, { keep, to: p, loops, fresh: false });
       const pT = { a: p, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...pT, b: dOut, bRow: c, c: dv, cRow: row });
+      if (!relative) return;
+      const byDistance = { m: distances, n: d, k: t, aRow: 1, aColumn: distances };
+      sumByDistance(p, near, { ...head, distances });
+      const dV = { b: dOut, bRow: c, c: dValues!, accumulate: true };
+      loops.product({ ...byDistance, a: near, ...dV });
+      sumByDistance(ds, dNear, { ...head, distances });
+      loops.product({ ...byDistance, a: dNear, b: q, bRow: row, c: dKeys!, accumulate: true });
+      const dQ = { c: dq, cRow: row, accumulate: true };
+      loops.product({ m: t, n: d, k: distances, a: dNear, b: keys!, ...dQ });
     });
   });
 }
-
-type Triple = [Float32Array, Float32Array, Float32Array];

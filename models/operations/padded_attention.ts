@@ -1,8 +1,7 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
 import { lengthsOf } from "../batch.ts";
-import { deviceKeepHeads, gatherRows } from "../kernels/device.ts";
-import { differentiable } from "../kernels/host.ts";
+import { deviceKeepHeads, moveRows } from "../kernels/device.ts";
 import type { AttentionOptions } from "./attention.ts";
 
 /** Added to the scores of padding: their weights underflow to 0. */
@@ -16,7 +15,7 @@ const MASKED = -1e9;
  * @returns float32 [N, C].
  */
 export function paddedAttention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2D {
-  const { offsets, heads, dropout } = options;
+  const { offsets, heads, dropout, relative } = options;
   const lengths = lengthsOf(offsets);
   const b = lengths.length, t = Math.max(...lengths);
   const c = qkv.shape[1]! / 3, d = c / heads;
@@ -40,22 +39,60 @@ export function paddedAttention(qkv: tf.Tensor, options: AttentionOptions): tf.T
     tf.Tensor,
     tf.Tensor,
   ]; // each [B H, T, D]
-  const scores = tf.mul(tf.matMul(q, k, false, true), 1 / Math.sqrt(d));
+  const pairs = b * heads;
+  let scores: tf.Tensor = tf.matMul(q, k, false, true);
+  let places: tf.Tensor | undefined;
+  if (relative !== undefined) {
+    const distances = relative.keys.shape[0]!;
+    places = distancePlaces(t, distances);
+    const near = tf.matMul(tf.reshape(q, [pairs * t, d]), tf.transpose(relative.keys));
+    scores = tf.add(scores, byDistance(tf.reshape(near, [pairs, t, distances]), places));
+  }
+  scores = tf.mul(scores, 1 / Math.sqrt(d));
+  if (options.causal === true) scores = tf.add(scores, causalMask(t));
   let weights = tf.softmax(tf.add(scores, tf.tensor3d(masks, [b * heads, 1, t]))); // [B H, T, T]
   if (dropout !== undefined && dropout.rate > 0) {
     const keep = deviceKeepHeads(dropout.key, dropout.rate, { lengths, heads, t });
     weights = tf.mul(weights, keep);
   }
-  const mixed = tf.reshape(tf.matMul(weights, v), [b, heads, t, d]);
+  let mixed: tf.Tensor = tf.matMul(weights, v);
+  if (relative !== undefined) {
+    const distances = relative.keys.shape[0]!;
+    const placesT = tf.transpose(places!, [0, 2, 1]);
+    const near = byDistance(weights, placesT); // [B H, T, 2K + 1]
+    const rows = tf.matMul(
+      tf.reshape(near, [pairs * t, distances]),
+      relative.values as tf.Tensor2D,
+    );
+    mixed = tf.add(mixed, tf.reshape(rows, [pairs, t, d]));
+  }
+  mixed = tf.reshape(mixed, [b, heads, t, d]);
   const rows = tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [b * t, c]);
   return moveRows(rows, target, source);
 }
 
-/** Rows of x by number; `back` gives for each row of x the place it was moved to, if any. */
-function moveRows(x: tf.Tensor, rows: Int32Array, back: Int32Array): tf.Tensor2D {
-  return differentiable<tf.Tensor2D>(
-    [x],
-    () => ({ value: gatherRows(x, rows), keep: [] }),
-    (dy) => [gatherRows(dy, back)],
-  );
+/** What relative embeddings add to the scores: Q aᵀ by distance, [B H, T, T]. */
+function byDistance(near: tf.Tensor, places: tf.Tensor): tf.Tensor {
+  // One matrix for each query position i: [T, B H, 2K + 1] × [T, 2K + 1, T].
+  const product = tf.matMul(tf.transpose(near, [1, 0, 2]), places);
+  return tf.transpose(product, [1, 0, 2]);
+}
+
+/** places[i, clip(j − i) + K, j] = 1, else 0: [T, 2K + 1, T]. */
+function distancePlaces(t: number, distances: number): tf.Tensor3D {
+  const k = (distances - 1) / 2;
+  const places = new Float32Array(t * distances * t);
+  for (let i = 0; i < t; i++) {
+    for (let j = 0; j < t; j++) {
+      places[(i * distances + Math.max(-k, Math.min(k, j - i)) + k) * t + j] = 1;
+    }
+  }
+  return tf.tensor3d(places, [t, distances, t]);
+}
+
+/** Added to scores: 0 where j ≤ i, else so little that the weight underflows to 0; [1, T, T]. */
+function causalMask(t: number): tf.Tensor3D {
+  const mask = new Float32Array(t * t);
+  for (let i = 0; i < t; i++) mask.fill(MASKED, i * t + i + 1, (i + 1) * t);
+  return tf.tensor3d(mask, [1, t, t]);
 }

@@ -118,6 +118,31 @@ Deno.test("patience stops a run that no longer improves", async () => {
   assert(history.epochs.length >= history.bestEpoch + 2);
 });
 
+Deno.test("every operator and encoding trains", async () => {
+  const all = [
+    ...["concat", "gate_cnn", "gate_mlp", "gate_vector", "mlp", "mul"].map((fusion) => ({
+      fusion,
+    })),
+    ...["learned", "rope", "relative"].map((encoding) => ({ encoding })),
+    ...["rope_attention", "relative_attention"].map((encoding) => ({ encoding, fusion: "add" })),
+    { fusion: "gate_cnn", gate_reduce: "mean", gate_taps: 5 },
+  ];
+  for (const params of all) {
+    const history = JSON.parse((await trained({ ...params, epochs: 1 })).history);
+    assertEquals(history.steps, Math.ceil(81 / 16));
+    assert(Number.isFinite(history.epochs[0].trainLoss), JSON.stringify(params));
+  }
+});
+
+Deno.test("the authors' protocol does not pair the initial weights", async () => {
+  const [paired, unpaired] = [await trained(), await trained({ protocol: "authors-code" })];
+  assert(String(paired.weights) !== String(unpaired.weights));
+});
+
+Deno.test("fusing positions that enter the attention is refused", async () => {
+  await assertRejects(() => trained({ encoding: "rope_attention" }), Error, 'must be "add"');
+});
+
 Deno.test("a width that the heads do not divide is refused", async () => {
   await assertRejects(() => trained({ heads: 3 }), Error, "heads must divide d_model");
 });
