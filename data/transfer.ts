@@ -35,8 +35,9 @@ const defaultBackoffMs = [500, 1000, 2000, 4000, 8000];
 const defaultIdleMs = 30_000;
 
 /**
- * Gets a file and verifies it: from the mirror, else from its own URLs. The destination appears only when everything is right; the partial file is kept only where
- * a later attempt can go on from it and a checksum will judge the result.
+ * Gets a file and verifies it: from the mirror, else from its own URLs. The destination appears
+ * only when everything is right; the partial file is kept only where a later attempt can go on
+ * from it and a checksum will judge the result.
  *
  * @throws {TransferError} If no place has the file, with what went wrong at each; if its bytes or
  * a checksum differ from the record.
@@ -109,8 +110,8 @@ async function fetchVerified(file: RawFile, url: string, options: TransferOption
   const { hosts, onBytes, backoffMs = defaultBackoffMs, idleMs = defaultIdleMs } = options;
   using target = await Deno.open(options.partial, { read: true, write: true, create: true });
   const partial = new PartialFile(target, file);
-  if (hasChecksum(file)) await partial.resume();
-  else partial.restart();
+  if (!hasChecksum(file)) partial.restart();
+  else if (await partial.resume()) return;
   let validator: string | undefined;
   for (let attempt = 0;; attempt++) {
     // Without a checksum only the server's word joins two answers into one file.
@@ -167,16 +168,20 @@ class PartialFile {
     return this.#verifier.bytes;
   }
 
-  /** Takes over what an earlier attempt left. */
-  async resume(): Promise<void> {
+  /** Takes over what an earlier attempt left; says whether that was all of it. */
+  async resume(): Promise<boolean> {
     const buffer = new Uint8Array(1 << 20);
     try {
       for (let read; (read = await this.#target.read(buffer)) !== null;) {
         this.#verifier.update(buffer.subarray(0, read));
       }
+      if (this.bytes !== this.#file.bytes) return false;
+      this.finish();
+      return true;
     } catch (error) {
       if (!(error instanceof ChecksumError)) throw error;
       this.restart();
+      return false;
     }
   }
 

@@ -229,6 +229,15 @@ Deno.test("what an earlier process left is gone on with", async () => {
   assertEquals(tried.requests.map(({ from }) => from), [30_000]);
 });
 
+Deno.test("what an earlier process had whole is not asked for again, unless it proves wrong", async () => {
+  const whole = await attempt(breaking(100_000), { partial: content });
+  assertSurvived(whole);
+  assertEquals(whole.requests, []);
+  const wrong = await attempt(breaking(100_000), { partial: new Uint8Array(content.length) });
+  assertSurvived(wrong);
+  assertEquals(wrong.requests.map(({ from }) => from), [0]);
+});
+
 Deno.test("what was received is kept for a later process where a checksum will judge it", async () => {
   const from = (first: number): Answer => () => ({
     head: part(first),
