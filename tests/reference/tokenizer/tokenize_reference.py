@@ -10,7 +10,7 @@ documents' ids (a document per line, ids joined by spaces) and of the labels, an
 some words of the vocabulary. `REVIEWS` takes the first so many reviews of each class and split, by
 name. ArXiv has no splits: every document counts, in file order, and the split is named "all".
 
-tokenize_reference.json holds what it printed for the files that data/README names: see `origin`
+tokenize_reference.json holds what it printed for the sample files that data/sources.yaml names: see `origin`
 there. Python 3.11.
 """
 import csv
