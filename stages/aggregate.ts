@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Artifact, defineStage } from "../pipeline/stage.ts";
 import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
+import { claimSchema } from "./results/claims/claim.ts";
+import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
 import { assembleResults } from "./results/assemble.ts";
 import { deltaTable, pairRows } from "./results/delta_table.ts";
 import {
@@ -30,6 +32,8 @@ const params = z.strictObject({
   confidence: z.number().gt(0).lt(1).default(0.95),
   /** table → dataset → operator → [mean, spread] in percent, as the paper printed them. */
   published: z.record(z.string(), z.record(z.string(), z.record(z.string(), cell))).default({}),
+  /** What the paper claims, each to be judged. */
+  claims: z.array(claimSchema).default([]),
 });
 
 export const aggregate = defineStage({
@@ -57,6 +61,7 @@ export const aggregate = defineStage({
       baseline: params.baseline,
       confidence: params.confidence,
       published: params.published,
+      claims: params.claims,
     });
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));
 
@@ -76,6 +81,11 @@ export const aggregate = defineStage({
     const pairs = pairRows(results);
     write("deltas.csv", csvText(pairs.columns, pairs.rows));
     if (results.datasets.some((entry) => entry.corpus !== null)) writeTable(lengthTable(results));
+
+    if (results.claims.length > 0) {
+      writeTable(claimsTable(results));
+      writeTable(comparisonsTable(results));
+    }
 
     for (const delta of results.deltas) {
       context.metric(`delta.${delta.dataset}.${delta.encoding}.${delta.operator}`, delta.mean);

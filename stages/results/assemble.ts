@@ -4,6 +4,8 @@
  * @module
  */
 import { StageError } from "../../pipeline/errors.ts";
+import type { Claim } from "./claims/claim.ts";
+import { judgeClaims } from "./claims/judge.ts";
 import type { Corpus, History, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
 import type { Condition, Delta, Results } from "./results.ts";
@@ -29,6 +31,7 @@ export interface AssembleOptions {
   readonly baseline: string;
   readonly confidence: number;
   readonly published: Published;
+  readonly claims: readonly Claim[];
 }
 
 interface Run {
@@ -117,6 +120,11 @@ export function assembleResults(
         ? [{ dataset, encoding, operator, seed, byPosition: metrics.gate.byPosition }]
         : []
     ),
+    claims: judgeClaims(options.claims, {
+      conditions,
+      datasets,
+      alpha: Math.round((1 - options.confidence) * 1e12) / 1e12,
+    }),
     missing: missingCells(runs, compare),
   };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { z } from "zod";
+import { judgedClaimSchema } from "./claims/claim.ts";
 import { corpusSchema } from "./inputs.ts";
 
 const interval = z.tuple([z.number(), z.number()]).nullable();
@@ -96,6 +97,7 @@ export const resultsSchema = z.object({
   deltas: z.array(deltaSchema),
   curves: z.array(curveSchema),
   gates: z.array(gateSchema),
+  claims: z.array(judgedClaimSchema),
   /** Cells of the grid spanned by the runs at hand that have no run. */
   missing: z.array(z.object({ ...condition, seed: z.number() })),
 });

@@ -11,10 +11,17 @@ const published = {
   },
 };
 
+const claims = [{
+  id: "A1",
+  statement: "On ArXiv the <scalar> gate beats addition",
+  compare: [{ dataset: "arxiv", operator: "gate_scalar", published: 6.51 }],
+}];
+
 async function paged(grids: readonly MadeUp[], title = "Fusion Matters") {
   const directory = Deno.makeTempDirSync();
   const inputs = madeUpInputs(directory, grids);
-  const { outputs } = await runStage(aggregate, { published, title }, { directory, inputs });
+  const params = { published, title, claims };
+  const { outputs } = await runStage(aggregate, params, { directory, inputs });
   const results = artifact(outputs["results"]!);
   const figures = [];
   for (const kind of ["delta", "curves"]) {
@@ -123,6 +130,14 @@ Deno.test("the page says first which data is not the paper's", async () => {
   assertStringIncludes(page, "Synthetic, short ran on synthetic data");
   const official = await paged([ARXIV]);
   assert(!official.page.includes("Before you compare"));
+});
+
+Deno.test("verdicts stand above everything else and colour is not their only sign", async () => {
+  const { page } = await paged([ARXIV]);
+  const verdict = page.indexOf('<td class="verdict good">reproduced</td>');
+  assert(verdict > 0 && verdict < page.indexOf('id="what-was-run"'));
+  const open = await paged([AG]);
+  assertStringIncludes(open.page, '<td class="verdict open">not run</td>');
 });
 
 Deno.test("the page shows the paper's number under ours and names the results it rests on", async () => {

@@ -4,6 +4,7 @@
  * @module
  */
 import { accuracyTable, datasetTitle, kindLabel } from "../accuracy_table.ts";
+import { claimsTable, comparisonsTable } from "../claims/claims_table.ts";
 import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
 import { lengthTable } from "../length_table.ts";
@@ -33,6 +34,7 @@ interface Section {
 /** The whole page as text. */
 export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
+    claimSection(results),
     runSection(results),
     accuracySection(results),
     deltaSection(results, parts),
@@ -106,6 +108,21 @@ function noticeHtml(results: Results): Html | null {
   return html`
     <div class="notice" role="note"><strong>Before you compare.</strong> ${lines.join(" ")}</div>
   `;
+}
+
+function claimSection(results: Results): Section | null {
+  if (results.claims.length === 0) return null;
+  return {
+    id: "verdicts",
+    title: "What held",
+    body: html`
+      ${tableHtml(claimsTable(results))}
+      <details>
+        <summary>What each verdict rests on</summary>
+        ${tableHtml(comparisonsTable(results))}
+      </details>
+    `,
+  };
 }
 
 function runSection(results: Results): Section {

@@ -50,6 +50,16 @@ export function tableHtml(table: Table): Html {
   `;
 }
 
+/** Verdicts are told by their words; colour repeats them. */
+const VERDICT_CLASS: Readonly<Record<string, string>> = {
+  reproduced: "good",
+  "direction only": "good",
+  equivalent: "open",
+  contradicted: "bad",
+  underpowered: "open",
+  "not run": "open",
+};
+
 function cellHtml(
   cell: string,
   index: number,
@@ -58,7 +68,10 @@ function cellHtml(
   side: (column: number) => Html,
 ): Html {
   if (index > 0) {
-    return cell.length > 60
+    if (VERDICT_CLASS[cell]) {
+      return html`<td class="verdict ${VERDICT_CLASS[cell]}">${cell}</td>`;
+    }
+    return cell.length > 40
       ? html`<td class="wide">${cell}</td>`
       : html`<td${side(index)}>${cell}</td>`;
   }

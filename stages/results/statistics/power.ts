@@ -37,14 +37,13 @@ export function noncentralT(
   // pⱼ = e^(−δ²/2) (δ²/2)^j / j!, qⱼ = δ e^(−δ²/2) (δ²/2)^j / (√2 Γ(j+3/2)), both by recurrence.
   let p = exp(-half);
   let q = p * delta * ROOT_TWO_OVER_PI;
-  let weight = 0;
   for (let j = 0; j < 5000; j++) {
     total += 0.5 * p * incompleteBeta(x, complement, { p: 2 * j + 1, q: df });
     total += 0.5 * q * incompleteBeta(x, complement, { p: 2 * j + 2, q: df });
-    weight += p;
     p *= half / (j + 1);
     q *= half / (j + 1.5);
-    if (j > half && 1 - weight < 1e-15 && p < 1e-17) break;
+    // Past its mode the Poisson weight falls faster than geometrically.
+    if (j > half && p < 1e-18) break;
   }
   return Math.min(1, Math.max(0, total));
 }
@@ -101,10 +100,14 @@ export function seedsNeeded(
   options: { readonly power?: number; readonly atMost?: number } = {},
 ): number | null {
   const { power = 0.8, atMost = 1000 } = options;
-  if (pairedTPower(plan, atMost) < power) return null;
-  // Power grows with n: bisect.
+  // Power grows with n: double, then bisect.
   let tooFew = 1;
-  let enough = atMost;
+  let enough = 2;
+  while (pairedTPower(plan, enough) < power) {
+    if (enough === atMost) return null;
+    tooFew = enough;
+    enough = Math.min(2 * enough, atMost);
+  }
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);
     if (pairedTPower(plan, middle) >= power) enough = middle;

@@ -149,6 +149,6 @@ function corpus(grid: MadeUp) {
     classes: ["a", "b", "c", "d"],
     splits: { train: split(4 * grid.documents), test: split(grid.documents) },
     vocabularySize: 50000,
-    duplicatesAcrossSplits: 7,
+    duplicatesAcrossSplits: { "train+test": 7 },
   };
 }
