@@ -56,18 +56,23 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
 
 /** The keys an object schema knows at a path; none where it takes any. */
 function keysAt(schema: z.ZodType, path: Path): string[] {
-  let found: z.ZodType | undefined = inner(schema);
-  for (const step of path) {
-    if (found instanceof z.ZodObject) found = inner(found.shape[step]);
-    else if (found instanceof z.ZodRecord) found = inner(found.valueType as z.ZodType);
-    else if (found instanceof z.ZodArray) found = inner(found.element as z.ZodType);
-    else return [];
+  const found = inner(schema);
+  if (found instanceof z.ZodUnion) {
+    const keys = found.options.flatMap((option) => keysAt(option as z.ZodType, path));
+    return [...new Set(keys)];
   }
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+  const [step, ...rest] = path;
+  if (step === undefined) return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+  if (found instanceof z.ZodObject) {
+    const own = found.shape[step] as z.ZodType | undefined;
+    return own ? keysAt(own, rest) : [];
+  }
+  if (found instanceof z.ZodRecord) return keysAt(found.valueType as z.ZodType, rest);
+  return found instanceof z.ZodArray ? keysAt(found.element as z.ZodType, rest) : [];
 }
 
-function inner(schema: z.ZodType | undefined): z.ZodType | undefined {
-  let found = schema;
+function inner(schema: z.ZodType): z.ZodType {
+  let found: z.ZodType = schema;
   while (
     found instanceof z.ZodOptional || found instanceof z.ZodNullable ||
     found instanceof z.ZodDefault || found instanceof z.ZodPrefault

@@ -1,0 +1,133 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openProject, type TestProject } from "./rig/project.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+/** A copy of this project's code and experiments, with a profile that trains in no time. */
+function copyOfThisProject(): TestProject {
+  const root = Deno.makeTempDirSync({ prefix: "lockstep-edits-" });
+  const copy = (from: string, to: string) => {
+    if (Deno.statSync(from).isFile) return Deno.copyFileSync(from, to);
+    Deno.mkdirSync(to, { recursive: true });
+    for (const { name } of Deno.readDirSync(from)) copy(join(from, name), join(to, name));
+  };
+  for (const name of ["deno.json", "main.ts", "pipeline", "stages", "models", "data", "types"]) {
+    copy(join(ROOT, name), join(root, name));
+  }
+  copy(join(ROOT, "experiments"), join(root, "experiments"));
+  Deno.mkdirSync(join(root, "lock"));
+  copy(join(ROOT, "lock/deno.lock"), join(root, "lock/deno.lock"));
+  const project = openProject(root);
+  project.write(
+    "experiments/fusion.yaml",
+    `${project.read("experiments/fusion.yaml")}
+  tiny:
+    grid: { dataset: [short, medium], seed: [0, 1] }
+    stages:
+      tokenize: { params: { subset: { train: 60, test: 20 }, max_length: 64 } }
+      train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 20, epochs: 1 } }
+    axes:
+      dataset:
+        short: { train: { learning_rate: 1e-3 } }
+        medium: { train: { learning_rate: 1e-3 } }
+`,
+  );
+  return project;
+}
+
+/** Every instance of a stage in the tiny profile. */
+function all(stage: string, datasets = ["medium", "short"], seeds = [0, 1]): string[] {
+  return datasets.flatMap((dataset) =>
+    ["add", "concat", "gate_scalar"].flatMap((operator) =>
+      seeds.map((seed) => `${stage}/${dataset}/${operator}/${seed}`)
+    )
+  );
+}
+
+const RESULTS = ["aggregate", "plot/curves", "plot/delta", "report"];
+const YAML = "experiments/fusion.yaml";
+
+Deno.test("in this project each edit re-runs exactly what it can change", async () => {
+  using project = copyOfThisProject();
+  const run = () => project.executed("--profile", "tiny", "--backend", "wasm");
+  const whole = [
+    ...RESULTS,
+    "download/medium",
+    "download/short",
+    "tokenize/medium",
+    "tokenize/short",
+    ...all("train"),
+    ...all("evaluate"),
+  ];
+  assertEquals(await run(), whole.sort());
+  const table: [what: string, edit: () => void, expected: string[]][] = [
+    [
+      "the learning rate of one dataset",
+      () =>
+        project.edit(
+          YAML,
+          "        short: { train: { learning_rate: 1e-3 } }",
+          "        short: { train: { learning_rate: 2e-3 } }",
+        ),
+      [...all("train", ["short"]), ...all("evaluate", ["short"]), ...RESULTS],
+    ],
+    [
+      "a plot's title",
+      () => project.edit(YAML, "Paired difference from add", "Paired differences from add"),
+      ["plot/delta", "report"],
+    ],
+    ["a comment and a renamed local in the train stage", () => {
+      const text = project.read("stages/train.ts");
+      const local = /\n {2}const (\w+) = /.exec(text)![1]!;
+      const renamed = text.replaceAll(
+        new RegExp(`(?<![.\\w"])${local}\\b(?!["\\w])`, "g"),
+        "renamedLocal",
+      );
+      project.write("stages/train.ts", `// A comment.\n${renamed}`);
+    }, []],
+    [
+      "a helper that only evaluate uses",
+      () =>
+        project.edit(
+          "stages/evaluate.ts",
+          "majorityShare:",
+          "majorityShareOfTest: 0,\n    majorityShare:",
+        ),
+      // What it adds to the metrics is nothing that aggregate reads: the results are the same.
+      [...all("evaluate"), "aggregate"],
+    ],
+    ["a tokenizer option that changes no token: cut off", () => {
+      project.edit(
+        YAML,
+        "max_length: 64 } }\n      train: { params: { d_model: 8",
+        "max_length: 63 } }\n      train: { params: { d_model: 8",
+      );
+    }, ["tokenize/medium", "tokenize/short"]],
+    [
+      "another seed",
+      () =>
+        project.edit(
+          YAML,
+          "dataset: [short, medium], seed: [0, 1]",
+          "dataset: [short, medium], seed: [0, 1, 2]",
+        ),
+      [...all("train", undefined, [2]), ...all("evaluate", undefined, [2]), ...RESULTS],
+    ],
+    [
+      "a seed less",
+      () =>
+        project.edit(
+          YAML,
+          "dataset: [short, medium], seed: [0, 1, 2]",
+          "dataset: [short, medium], seed: [0, 2]",
+        ),
+      RESULTS,
+    ],
+  ];
+  for (const [what, edit, expected] of table) {
+    edit();
+    assertEquals(await run(), expected.toSorted(), what);
+  }
+});
