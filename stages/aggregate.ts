@@ -18,10 +18,10 @@ import {
   metricsSchema,
   readJson,
 } from "./results/inputs.ts";
+import { findingsTable, paperSeriesTable, paperTable } from "./results/paper/paper_tables.ts";
+import { seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
 import { lengthTable } from "./results/length_table.ts";
 import { csvText, latexText, markdownText, type Table } from "./results/table.ts";
-
-const cell = z.tuple([z.number(), z.number()]);
 
 const params = z.strictObject({
   /** Title of the experiment, shown above the results. */
@@ -30,8 +30,15 @@ const params = z.strictObject({
   baseline: z.string().default("add"),
   /** Coverage of every interval. */
   confidence: z.number().gt(0).lt(1).default(0.95),
-  /** table → dataset → operator → [mean, spread] in percent, as the paper printed them. */
-  published: z.record(z.string(), z.record(z.string(), z.record(z.string(), cell))).default({}),
+  /**
+   * What the paper's tables print, in percent: table → dataset → `operator` or
+   * `encoding.operator` → [mean, spread] or [mean].
+   */
+  published: tablesSchema.default({}),
+  /** Per-seed differences read off the paper's figures, points. */
+  paper_deltas: z.array(seriesSchema).default([]),
+  /** Seeds behind each cell of the paper's tables. */
+  paper_seeds: z.number().int().min(2).default(5),
   /** What the paper claims, each to be judged. */
   claims: z.array(claimSchema).default([]),
 });
@@ -61,6 +68,8 @@ export const aggregate = defineStage({
       baseline: params.baseline,
       confidence: params.confidence,
       published: params.published,
+      paperDeltas: params.paper_deltas,
+      paperSeeds: params.paper_seeds,
       claims: params.claims,
     });
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));
@@ -85,6 +94,12 @@ export const aggregate = defineStage({
     if (results.claims.length > 0) {
       writeTable(claimsTable(results));
       writeTable(comparisonsTable(results));
+    }
+
+    if (results.paper) {
+      writeTable(paperSeriesTable(results.paper, results));
+      writeTable(paperTable(results.paper, results));
+      writeTable(findingsTable(results.paper));
     }
 
     for (const delta of results.deltas) {

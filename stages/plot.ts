@@ -9,13 +9,17 @@ import { defineStage } from "../pipeline/stage.ts";
 import { curvesChart } from "./results/chart/curves_chart.ts";
 import { deltaChart } from "./results/chart/delta_chart.ts";
 import type { Chart } from "./results/chart/look.ts";
+import { publishedChart } from "./results/chart/published_chart.ts";
 import { renderPng, renderSvg } from "./results/chart/render.ts";
 import { readJson } from "./results/inputs.ts";
 import { type Results, resultsSchema } from "./results/results.ts";
 
 const params = z.strictObject({
-  /** `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch. */
-  kind: z.enum(["delta", "curves"]),
+  /**
+   * `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch;
+   * `published`: the paper's own per-seed figures.
+   */
+  kind: z.enum(["delta", "curves", "published"]),
   /** Replaces the figure's own title. */
   title: z.string().min(1).optional(),
   /** Width of the plotting area in pixels, without labels. */
@@ -50,5 +54,7 @@ function drawChart(results: Results, params: Params): Chart {
       return deltaChart(results, { title, width });
     case "curves":
       return curvesChart(results, { title, width });
+    case "published":
+      return publishedChart(results, { title, width });
   }
 }

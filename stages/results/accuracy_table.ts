@@ -34,6 +34,12 @@ export function accuracyText(cell: Pick<Condition, "mean" | "sd">): string {
     : `${percent(cell.mean)} ± ${fixed(cell.sd * 100, 2)}`;
 }
 
+function publishedText(cell: NonNullable<Condition["published"]>): string {
+  return cell.spread === null
+    ? `about ${percent(cell.mean, 0)}`
+    : accuracyText({ mean: cell.mean, sd: cell.spread });
+}
+
 /**
  * Accuracy table of one encoding. Each dataset has a row of this run, naming its data, and, where
  * the data corresponds, a row of what the paper printed.
@@ -68,7 +74,7 @@ export function accuracyTable(
         "Paper, as printed",
         ...operators.map((name) => {
           const published = byOperator.get(name)?.published;
-          return published ? accuracyText({ mean: published.mean, sd: published.spread }) : "–";
+          return published ? publishedText(published) : "–";
         }),
       ]);
     }

@@ -8,6 +8,8 @@ import type { Claim } from "./claims/claim.ts";
 import { judgeClaims } from "./claims/judge.ts";
 import type { Corpus, History, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
+import type { Series, Tables } from "./paper/numbers.ts";
+import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
 import { summarize } from "./statistics/sample.ts";
 
@@ -20,17 +22,15 @@ export interface Located<T> {
   readonly value: T;
 }
 
-/** table → dataset → operator → [mean, spread], percent; the operator may be `encoding.operator`. */
-export type Published = Readonly<
-  Record<string, Readonly<Record<string, Readonly<Record<string, readonly [number, number]>>>>>
->;
-
 export interface AssembleOptions {
   readonly experiment: string;
   /** The operator every other one is paired with. */
   readonly baseline: string;
   readonly confidence: number;
-  readonly published: Published;
+  /** What the paper printed. */
+  readonly published: Tables;
+  readonly paperDeltas: readonly Series[];
+  readonly paperSeeds: number;
   readonly claims: readonly Claim[];
 }
 
@@ -92,6 +92,8 @@ export function assembleResults(
   histories.sort(compare);
 
   const conditions = summarizeConditions(runs, corpora, options);
+  // 1 − 0.95 is not the float nearest to 0.05.
+  const alpha = Math.round((1 - options.confidence) * 1e12) / 1e12;
   return {
     format: "lockstep-results/1",
     experiment: options.experiment,
@@ -120,11 +122,17 @@ export function assembleResults(
         ? [{ dataset, encoding, operator, seed, byPosition: metrics.gate.byPosition }]
         : []
     ),
-    claims: judgeClaims(options.claims, {
-      conditions,
-      datasets,
-      alpha: Math.round((1 - options.confidence) * 1e12) / 1e12,
-    }),
+    claims: judgeClaims(options.claims, { conditions, datasets, alpha }),
+    paper: Object.keys(options.published).length + options.paperDeltas.length === 0
+      ? null
+      : reanalyse({
+        tables: options.published,
+        series: options.paperDeltas,
+        claims: options.claims,
+        seeds: options.paperSeeds,
+        baseline: options.baseline,
+        alpha,
+      }),
     missing: missingCells(runs, compare),
   };
 }
@@ -170,7 +178,7 @@ function summarizeConditions(
 function publishedFor(
   run: Cell,
   corpus: Corpus | undefined,
-  published: Published,
+  published: Tables,
 ): Condition["published"] {
   if (corpus === undefined || corpus.source.kind === "synthetic") return null;
   for (const table of Object.keys(published).sort()) {
@@ -178,7 +186,13 @@ function publishedFor(
     // Tables without an encoding in their keys are of the sinusoidal encoding.
     const plain = run.encoding === "sinusoidal" ? cells?.[run.operator] : undefined;
     const found = plain ?? cells?.[`${run.encoding}.${run.operator}`];
-    if (found) return { table, mean: found[0] / 100, spread: found[1] / 100 };
+    if (found) {
+      return {
+        table,
+        mean: found[0] / 100,
+        spread: found[1] === undefined ? null : found[1] / 100,
+      };
+    }
   }
   return null;
 }

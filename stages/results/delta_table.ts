@@ -28,7 +28,7 @@ export function deltaTable(results: Results): Table {
       { title: "Mean", align: "right" },
       { title: `${level} % interval`, align: "right" },
       { title: "Std. dev.", align: "right" },
-      { title: "Signs", align: "right" },
+      { title: "Up / down", align: "right" },
       ...(published ? [{ title: "Paper", align: "right" as const }] : []),
     ],
     rows: results.deltas.map((delta) => [
@@ -40,7 +40,7 @@ export function deltaTable(results: Results): Table {
       points(delta.mean),
       delta.interval ? pointsInterval(delta.interval) : "needs 2 seeds",
       delta.sd === null ? "–" : fixed(delta.sd * 100, 2),
-      `${delta.positive} up, ${delta.negative} down`,
+      `${delta.positive} / ${delta.negative}`,
       ...(published ? [delta.published === null ? "–" : points(delta.published)] : []),
     ]),
     notes: [

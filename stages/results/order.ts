@@ -16,6 +16,11 @@ const OPERATORS = [
   "mlp",
 ];
 const ENCODINGS = ["sinusoidal", "learned", "rope", "relative"];
+const PAPER_DATASETS: Readonly<Record<string, string>> = {
+  ag_news: "AG News",
+  imdb: "IMDB",
+  arxiv: "ArXiv",
+};
 const KINDS = ["official", "sample", "synthetic"];
 
 /** Known fusion operators in the paper's order, then the others by name. */
@@ -41,6 +46,11 @@ export function compareDatasets(
 /** By code unit: the same on every machine, whatever its locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The paper's name of a dataset; others as they are. */
+export function paperDataset(dataset: string): string {
+  return PAPER_DATASETS[dataset] ?? dataset;
 }
 
 /** `gate_scalar` as people read it: `Gate-Scalar`. */

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { judgedClaimSchema } from "./claims/claim.ts";
 import { corpusSchema } from "./inputs.ts";
+import { reanalysisSchema } from "./paper/numbers.ts";
 
 const interval = z.tuple([z.number(), z.number()]).nullable();
 
@@ -18,7 +19,11 @@ const condition = {
 };
 
 /** What the paper printed for a condition, as fractions. */
-const publishedCell = z.object({ table: z.string(), mean: z.number(), spread: z.number() });
+const publishedCell = z.object({
+  table: z.string(),
+  mean: z.number(),
+  spread: z.number().nullable(),
+});
 
 const conditionSchema = z.object({
   ...condition,
@@ -98,6 +103,8 @@ export const resultsSchema = z.object({
   curves: z.array(curveSchema),
   gates: z.array(gateSchema),
   claims: z.array(judgedClaimSchema),
+  /** What the paper's own numbers say; null if none were given. */
+  paper: reanalysisSchema.nullable(),
   /** Cells of the grid spanned by the runs at hand that have no run. */
   missing: z.array(z.object({ ...condition, seed: z.number() })),
 });

@@ -61,7 +61,7 @@ export const verdictSchema = z.enum([
 ]);
 export type Verdict = z.infer<typeof verdictSchema>;
 
-const outcomeSchema = z.object({
+export const outcomeSchema = z.object({
   n: z.number(),
   /** Mean difference, a fraction; null without a pair. */
   mean: z.number().nullable(),

@@ -9,6 +9,7 @@ import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
 import { lengthTable } from "../length_table.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
+import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
 import type { Results } from "../results.ts";
 import type { Table } from "../table.ts";
 import { type Html, html, trusted } from "./html.ts";
@@ -40,6 +41,7 @@ export function pageHtml(results: Results, parts: PageParts): string {
     deltaSection(results, parts),
     figureSection(parts),
     lengthSection(results),
+    paperSection(results, parts),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
   const page = html`
@@ -255,7 +257,7 @@ function deltaSection(results: Results, parts: PageParts): Section | null {
 }
 
 function figureSection(parts: PageParts): Section | null {
-  const others = parts.figures.filter((each) => each.name !== "delta");
+  const others = parts.figures.filter((each) => !["delta", "published"].includes(each.name));
   if (others.length === 0) return null;
   return { id: "figures", title: "Figures", body: html`${others.map(drawn)}` };
 }
@@ -274,6 +276,30 @@ function lengthSection(results: Results): Section | null {
     id: "document-lengths",
     title: "Document lengths",
     body: tableHtml(lengthTable(results)),
+  };
+}
+
+function paperSection(results: Results, parts: PageParts): Section | null {
+  const paper = results.paper;
+  if (paper === null) return null;
+  const figure = parts.figures.find((each) => each.name === "published");
+  const unfit = paper.findings.filter((each) => !each.agrees).length;
+  return {
+    id: "paper",
+    title: "The paper's own numbers, re-analysed",
+    body: html`
+      <p>
+        The same code that judges our runs, put to what the paper printed. Of ${counted(
+          paper.findings.length,
+          "comparison",
+        )} of its numbers with each other, ${grouped(unfit)} do not fit.
+      </p>
+      ${figure ? drawn(figure) : null} ${paper.series.length > 0
+        ? tableHtml(paperSeriesTable(paper, results))
+        : null} ${paper.tables.length > 0
+        ? tableHtml(paperTable(paper, results))
+        : null} ${paper.findings.length > 0 ? tableHtml(findingsTable(paper)) : null}
+    `,
   };
 }
 
