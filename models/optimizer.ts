@@ -6,6 +6,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { onHost, runHost } from "./kernels/host.ts";
 import type { Parameters } from "./parameters.ts";
+import { cosTurns } from "./portable_math.ts";
 
 /** Settings; PyTorch's names and defaults but for the weight decay, which is 0. */
 export interface OptimizerOptions {
@@ -13,6 +14,8 @@ export interface OptimizerOptions {
   readonly kind: "adamw" | "adam";
   readonly learningRate: number;
   readonly weightDecay?: number;
+  /** Least rank of a parameter that decays; all decay unless given. */
+  readonly decayRank?: number;
   readonly beta1?: number;
   readonly beta2?: number;
   readonly epsilon?: number;
@@ -62,7 +65,8 @@ export function clipByNorm(gradients: Map<string, tf.Tensor>, limit: number): vo
 }
 
 /**
- * One step, number `step` from 1, changing parameters and moments in place.
+ * One step, number `step` from 1, changing parameters and moments in place. A parameter without a
+ * gradient stays as it is.
  *
  * Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2, with PyTorch's order:
  * p ← p − lr λ p; m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²;
@@ -75,17 +79,18 @@ export function optimizerStep(
 ): void {
   const { learningRate, step } = options;
   const beta1 = options.beta1 ?? 0.9, beta2 = options.beta2 ?? 0.999;
-  const decay = options.weightDecay ?? 0, epsilon = options.epsilon ?? 1e-8;
-  const coupled = options.kind === "adam" ? decay : 0;
-  const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
+  const epsilon = options.epsilon ?? 1e-8;
   const size = learningRate / (1 - integerPower(beta1, step));
   const correction = Math.sqrt(1 - integerPower(beta2, step));
-  for (const [name, parameter] of parameters) {
-    const gradient = gradients.get(name);
+  for (const [name, gradient] of gradients) {
+    const parameter = parameters.get(name);
     const moments = options.moments.get(name);
-    if (gradient === undefined || moments === undefined) {
-      throw new RangeError(`Cannot step parameter "${name}": it has no gradient or no moments`);
+    if (parameter === undefined || moments === undefined) {
+      throw new RangeError(`Cannot step parameter "${name}": it is not there or has no moments`);
     }
+    const decay = parameter.rank >= (options.decayRank ?? 0) ? options.weightDecay ?? 0 : 0;
+    const coupled = options.kind === "adam" ? decay : 0;
+    const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
     if (!onHost()) {
       tf.tidy(() => {
         const g = coupled === 0 ? gradient : tf.add(gradient, tf.mul(parameter, coupled));
@@ -122,4 +127,18 @@ function integerPower(x: number, n: number): number {
     if (rest % 2 === 1) result *= base;
   }
   return result;
+}
+
+/**
+ * Learning rate of iteration `step`, from 0: rises linearly from 0 over `warmup` iterations, then
+ * falls along half a cosine to `least` at iteration `decayUntil`, and stays there.
+ */
+export function cosineRate(
+  step: number,
+  o: { peak: number; least: number; warmup: number; decayUntil: number },
+): number {
+  if (step < o.warmup) return o.peak * step / o.warmup;
+  if (step > o.decayUntil) return o.least;
+  const share = (step - o.warmup) / (o.decayUntil - o.warmup);
+  return o.least + 0.5 * (1 + cosTurns(share / 2)) * (o.peak - o.least);
 }

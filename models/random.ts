@@ -137,20 +137,35 @@ export function normal(
   return out;
 }
 
-/** A uniformly drawn permutation of 0..count−1 (Fisher–Yates; bounded integers by rejection). */
-export function permutation(key: StreamKey, count: number): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, i) => i);
+/** `count` integers drawn evenly from 0..bound−1, by rejection. */
+export function integers(key: StreamKey, count: number, bound: number): Uint32Array {
+  const out = new Uint32Array(count);
+  const next = boundedIntegers(key);
+  for (let i = 0; i < count; i++) out[i] = next(bound);
+  return out;
+}
+
+/** Draws integers below a bound, one after the other. */
+function boundedIntegers(key: StreamKey): (bound: number) => number {
   const block = new Uint32Array(4);
   let used = 0;
-  for (let last = count - 1; last > 0; last--) {
-    const bound = last + 1;
+  return (bound) => {
     const limit = 2 ** 32 - 2 ** 32 % bound;
     let word: number;
     do {
       if ((used & 3) === 0) threefry(key, [used >>> 2, 0, 0, 0], block);
       word = block[used++ & 3]!;
     } while (word >= limit);
-    const chosen = word % bound;
+    return word % bound;
+  };
+}
+
+/** A uniformly drawn permutation of 0..count−1 (Fisher–Yates; bounded integers by rejection). */
+export function permutation(key: StreamKey, count: number): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, i) => i);
+  const next = boundedIntegers(key);
+  for (let last = count - 1; last > 0; last--) {
+    const chosen = next(last + 1);
     const moved = order[last]!;
     order[last] = order[chosen]!;
     order[chosen] = moved;

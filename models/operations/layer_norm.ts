@@ -12,23 +12,25 @@ const EPSILON = 1e-5;
  *
  * @param x float32 [N, C].
  * @param gain float32 [C].
- * @param bias float32 [C].
+ * @param bias float32 [C], if any.
  * @returns float32 [N, C].
  */
-export function layerNorm(x: tf.Tensor, gain: tf.Tensor, bias: tf.Tensor): tf.Tensor2D {
+export function layerNorm(x: tf.Tensor, gain: tf.Tensor, bias?: tf.Tensor): tf.Tensor2D {
   const [n, c] = x.shape as [number, number];
   if (!onHost()) {
     const { mean, variance } = tf.moments(x, 1, true);
     const normed = tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, EPSILON)));
-    return tf.add(tf.mul(normed, gain), bias);
+    const scaled: tf.Tensor2D = tf.mul(normed, gain);
+    return bias === undefined ? scaled : tf.add(scaled, bias);
   }
+  const inputs = bias === undefined ? [x, gain] : [x, gain, bias];
   return differentiable<tf.Tensor2D>(
-    [x, gain, bias],
+    inputs,
     () => {
-      const [value, normed, inverse] = forward([x, gain, bias], [n, c]);
+      const [value, normed, inverse] = forward(inputs, [n, c]);
       return { value: value!, keep: [normed!, inverse!, gain] };
     },
-    (dy, kept) => backward([...kept, dy], [n, c]),
+    (dy, kept) => backward([...kept, dy], [n, c]).slice(0, inputs.length),
   );
 }
 
@@ -50,7 +52,7 @@ function forward(inputs: tf.Tensor[], [n, c]: [number, number]): tf.Tensor[] {
       for (let i = start, j = 0; j < c; i++, j++) {
         const value = (x![i]! - mean) * scale;
         normed![i] = value;
-        y![i] = value * gain![j]! + bias![j]!;
+        y![i] = value * gain![j]! + (bias === undefined ? 0 : bias[j]!);
       }
     }
   });

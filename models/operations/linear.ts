@@ -32,6 +32,37 @@ export function linear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
   );
 }
 
+/**
+ * y = x Wᵀ: features back to rows of a table, as a language model's output layer does with the
+ * embeddings it shares with its input.
+ *
+ * @param x float32 [N, C].
+ * @param table float32 [V, C].
+ * @returns float32 [N, V].
+ */
+export function unembed(x: tf.Tensor, table: tf.Tensor): tf.Tensor2D {
+  const [n, c] = x.shape as [number, number];
+  const v = table.shape[0]!;
+  if (!onHost()) {
+    return tf.matMul(x as tf.Tensor2D, tf.transpose(table as tf.Tensor2D));
+  }
+  const forward = () =>
+    runHost("unembed", { inputs: [x, table], outputs: [[n, v]] }, ([x, table], [y], _, loops) => {
+      loops.product({ m: n, n: v, k: c, a: x!, b: table!, bRow: 1, bColumn: c, c: y! });
+    })[0]!;
+  return differentiable<tf.Tensor2D>(
+    [x, table],
+    () => ({ value: forward(), keep: [x, table] }),
+    (dy, kept) => {
+      const call = { inputs: [...kept, dy], outputs: [[n, c], [v, c]] };
+      return runHost("unembedGradient", call, ([x, table, dy], [dx, dTable], _, loops) => {
+        loops.product({ m: n, n: c, k: v, a: dy!, b: table!, c: dx! });
+        loops.product({ m: v, n: c, k: n, a: dy!, aRow: 1, aColumn: v, b: x!, c: dTable! });
+      });
+    },
+  );
+}
+
 function forward(inputs: tf.Tensor[], [n, i, o]: [number, number, number]): tf.Tensor {
   return runHost("linear", { inputs, outputs: [[n, o]] }, ([x, w, b], [y], _, loops) => {
     if (b !== undefined) { for (let row = 0; row < n; row++) y!.set(b, row * o); }

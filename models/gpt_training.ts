@@ -1,0 +1,134 @@
+/**
+ * One step of training a language model, and measuring one.
+ *
+ * @module
+ */
+import * as tf from "@tensorflow/tfjs";
+import { type GptShape, predictNext, type Sequences } from "./gpt.ts";
+import { crossEntropy } from "./operations/cross_entropy.ts";
+import { type Dropout, dropoutAt } from "./operations/dropout.ts";
+import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
+import type { Parameters } from "./parameters.ts";
+import { integers, streamKey } from "./random.ts";
+import { readTensor } from "./webgpu.ts";
+
+/** Sequences and, for each token, the token that follows it. */
+export interface Excerpts {
+  readonly sequences: Sequences;
+  readonly next: Int32Array;
+}
+
+/**
+ * `count` excerpts of `length` tokens at random places of a text, drawn by the stream `name`.
+ *
+ * @throws {RangeError} If the text has no `length + 1` tokens.
+ */
+export function excerpts(
+  text: ArrayLike<number>,
+  options: { count: number; length: number; seed: number; name: string },
+): Excerpts {
+  const { count, length, seed, name } = options;
+  if (text.length <= length) {
+    throw new RangeError(
+      `Cannot draw excerpts: the text must have more than ${length} tokens, found ${text.length}`,
+    );
+  }
+  const ids = new Int32Array(count * length), next = new Int32Array(count * length);
+  integers(streamKey(seed, name), count, text.length - length).forEach((start, i) => {
+    for (let t = 0; t < length; t++) {
+      ids[i * length + t] = text[start + t]!;
+      next[i * length + t] = text[start + t + 1]!;
+    }
+  });
+  return { sequences: { ids, length }, next };
+}
+
+/** What one step needs besides the parameters. */
+export interface GptStep {
+  readonly shape: GptShape;
+  readonly excerpts: Excerpts;
+  readonly seed: number;
+  /** Number of this step, from 1. */
+  readonly step: number;
+  readonly dropoutRate: number;
+  readonly optimizer: OptimizerOptions;
+  readonly moments: ReadonlyMap<string, Moments>;
+  readonly clipNorm?: number | undefined;
+  /** Sequences to hold in memory at once: a larger batch's gradient is summed in pieces. */
+  readonly atOnce?: number;
+}
+
+/**
+ * Changes the parameters by one step; gives the batch's mean loss in nats per token, to be
+ * disposed. Parameters the loss does not depend on, as under `bypass`, stay as they are.
+ */
+export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
+  const { sequences: { ids, length }, next } = options.excerpts;
+  const count = ids.length / length, atOnce = options.atOnce ?? count;
+  const result = tf.tidy(() => {
+    let loss: tf.Scalar | undefined;
+    const gradients = new Map<string, tf.Tensor>();
+    for (let first = 0, i = 0; first < count; first += atOnce, i++) {
+      const from = first * length, to = Math.min(count, first + atOnce) * length;
+      const stream = atOnce >= count ? String(options.step) : `${options.step}.${i}`;
+      const part = gptGradients(parameters, {
+        shape: options.shape,
+        excerpts: {
+          sequences: { ids: ids.subarray(from, to), length },
+          next: next.subarray(from, to),
+        },
+        divisor: ids.length,
+        dropout: dropoutAt(options.dropoutRate, { seed: options.seed, step: stream }),
+      });
+      loss = loss === undefined ? part.loss : tf.add(loss, part.loss);
+      for (const [name, gradient] of part.gradients) {
+        const held = gradients.get(name);
+        gradients.set(name, held === undefined ? gradient : tf.add(held, gradient));
+        if (held !== undefined) held.dispose(), gradient.dispose();
+      }
+    }
+    return { loss: loss!, gradients: Object.fromEntries(gradients) };
+  });
+  const gradients = new Map(Object.entries(result.gradients));
+  if (options.clipNorm !== undefined) clipByNorm(gradients, options.clipNorm);
+  optimizerStep(parameters, gradients, { ...options.optimizer, ...options });
+  for (const gradient of gradients.values()) gradient.dispose();
+  return result.loss;
+}
+
+/** Loss summed over the tokens, over `divisor`, and its gradient for the parameters used, by name. */
+export function gptGradients(
+  parameters: Parameters,
+  options: {
+    shape: GptShape;
+    excerpts: Excerpts;
+    divisor: number;
+    dropout?: Dropout | undefined;
+  },
+): { loss: tf.Scalar; gradients: Map<string, tf.Tensor> } {
+  const { shape, excerpts: { sequences, next }, divisor, dropout } = options;
+  const used = [...parameters].filter(([name]) => !shape.bypass || !name.includes(".intensity."));
+  const { value, grads } = tf.variableGrads(
+    () => crossEntropy(predictNext(shape, parameters, { sequences, dropout }), next, { divisor }),
+    used.map(([, variable]) => variable),
+  );
+  const named = used.map(([name, p]) => [name, grads[p.name]!] as const);
+  return { loss: value, gradients: new Map(named) };
+}
+
+/** Mean loss in nats per token over batches, without dropout. */
+export async function meanLoss(
+  parameters: Parameters,
+  options: { shape: GptShape; batches: Iterable<Excerpts> },
+): Promise<number> {
+  let sum = 0, count = 0;
+  for (const { sequences, next } of options.batches) {
+    const loss = tf.tidy(() =>
+      crossEntropy(predictNext(options.shape, parameters, { sequences }), next)
+    );
+    sum += (await readTensor(loss))[0]!;
+    loss.dispose();
+    count++;
+  }
+  return sum / count;
+}

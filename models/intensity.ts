@@ -1,0 +1,96 @@
+/**
+ * Attention intensity: a factor in [low, high] for each query, predicted from its token and its
+ * position, that multiplies the query's attention scores.
+ *
+ * "Learning to Look Harder", 2025, section 4; equation numbers are the paper's.
+ *
+ * @module
+ */
+import * as tf from "@tensorflow/tfjs";
+import { relu } from "./operations/activation.ts";
+import { embedding } from "./operations/embedding.ts";
+import { layerNorm } from "./operations/layer_norm.ts";
+import { linear } from "./operations/linear.ts";
+import type { Initial } from "./parameters.ts";
+import { parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
+
+/** What fixes a predictor. */
+export interface IntensityShape {
+  readonly low: number;
+  readonly high: number;
+  /** Whether it knows the position, and has a residual connection (eqs. 3–6). */
+  readonly position: boolean;
+  /** Whether each head has its own factor (eq. 7). */
+  readonly perHead: boolean;
+}
+
+/** The paper's runs 0–4; `undefined` is the model without intensity. */
+export const RUNS: readonly (IntensityShape | undefined)[] = [
+  undefined,
+  { low: 0.1, high: 1, position: false, perHead: false },
+  { low: 0.5, high: 1, position: false, perHead: false },
+  { low: 0.2, high: 1, position: true, perHead: false },
+  { low: 0.2, high: 1, position: true, perHead: true },
+];
+
+/** Weight of the positional embedding against the content (eq. 3). */
+const POSITION_WEIGHT = 0.1;
+
+/** Sizes of the model a predictor is part of. */
+export interface IntensitySizes {
+  readonly d: number;
+  readonly heads: number;
+  readonly context: number;
+  readonly initial: Initial;
+}
+
+/** A predictor's parameters, without biases like the model's. Its hidden layers have d/4 features. */
+export function intensitySpecs(
+  name: string,
+  options: IntensitySizes & { intensity: IntensityShape },
+): ParameterSpec[] {
+  const { d, heads, context, initial, intensity } = options;
+  const hidden = Math.floor(d / 4);
+  const matrix = (part: string, rows: number, columns: number): ParameterSpec => (
+    { name: `${name}.${part}`, shape: [rows, columns], initial }
+  );
+  const out = matrix("out.weight", hidden, intensity.perHead ? heads : 1);
+  if (!intensity.position) return [matrix("hidden.weight", d, hidden), out];
+  return [
+    { name: `${name}.norm.gain`, shape: [d], initial: { kind: "constant", value: 1 } },
+    matrix("position", context, d),
+    matrix("hidden.weight", d, hidden),
+    matrix("hidden2.weight", hidden, hidden),
+    out,
+  ];
+}
+
+/**
+ * The factors of a batch's queries.
+ *
+ * Without position: low + (high − low) σ(W_out relu(W₁ x)). With it, eqs. 3–7:
+ * c = LayerNorm(x) + 0.1 pos; h₁ = relu(W₁ c); h₂ = relu(W₂ h₁);
+ * low + (high − low) σ(W_out (h₂ + h₁)).
+ *
+ * @param x float32 [N, d], what the attention gets.
+ * @returns float32 [N, 1] or [N, heads].
+ */
+export function intensities(
+  x: tf.Tensor,
+  parameters: Parameters,
+  options: { name: string; intensity: IntensityShape; positions: Int32Array },
+): tf.Tensor {
+  const { name, intensity, positions } = options;
+  const { low, high } = intensity;
+  const w = (part: string) => parameter(parameters, `${name}.${part}`);
+  let h: tf.Tensor;
+  if (intensity.position) {
+    const place = embedding(w("position"), positions, { scale: POSITION_WEIGHT });
+    const h1 = relu(linear(tf.add(layerNorm(x, w("norm.gain")), place), w("hidden.weight")));
+    h = tf.add(h1, relu(linear(h1, w("hidden2.weight"))));
+  } else {
+    h = relu(linear(x, w("hidden.weight")));
+  }
+  const share = tf.sigmoid(linear(h, w("out.weight")));
+  return tf.add(tf.mul(share, high - low), low);
+}
