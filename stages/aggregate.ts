@@ -10,6 +10,7 @@ import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
 import { claimSchema } from "./results/claims/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
 import { assembleResults } from "./results/assemble.ts";
+import { datasetsByEncoding, encodingTable } from "./results/encoding_table.ts";
 import { deltaTable, pairRows } from "./results/delta_table.ts";
 import {
   artifactJson,
@@ -84,6 +85,7 @@ export const aggregate = defineStage({
       const id = encoding === "sinusoidal" ? "table1" : `table1_${encoding}`;
       writeTable(accuracyTable(results, { encoding, id }));
     }
+    for (const entry of datasetsByEncoding(results)) writeTable(encodingTable(results, entry));
     const conditions = conditionRows(results);
     write("table1.csv", csvText(conditions.columns, conditions.rows));
     if (results.deltas.length > 0) writeTable(deltaTable(results));

@@ -6,8 +6,10 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
+import { accuracyChart } from "./results/chart/accuracy_chart.ts";
 import { curvesChart } from "./results/chart/curves_chart.ts";
 import { deltaChart } from "./results/chart/delta_chart.ts";
+import { gatesChart } from "./results/chart/gates_chart.ts";
 import type { Chart } from "./results/chart/look.ts";
 import { publishedChart } from "./results/chart/published_chart.ts";
 import { renderPng, renderSvg } from "./results/chart/render.ts";
@@ -17,9 +19,10 @@ import { type Results, resultsSchema } from "./results/results.ts";
 const params = z.strictObject({
   /**
    * `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch;
-   * `published`: the paper's own per-seed figures.
+   * `published`: the paper's own per-seed figures; `accuracy`: accuracies beside the paper's;
+   * `gates`: gate values by position.
    */
-  kind: z.enum(["delta", "curves", "published"]),
+  kind: z.enum(["delta", "curves", "published", "accuracy", "gates"]),
   /** Replaces the figure's own title. */
   title: z.string().min(1).optional(),
   /** Width of the plotting area in pixels, without labels. */
@@ -56,5 +59,9 @@ function drawChart(results: Results, params: Params): Chart {
       return curvesChart(results, { title, width });
     case "published":
       return publishedChart(results, { title, width });
+    case "accuracy":
+      return accuracyChart(results, { title, width });
+    case "gates":
+      return gatesChart(results, { title, width });
   }
 }

@@ -34,7 +34,8 @@ export function accuracyText(cell: Pick<Condition, "mean" | "sd">): string {
     : `${percent(cell.mean)} ± ${fixed(cell.sd * 100, 2)}`;
 }
 
-function publishedText(cell: NonNullable<Condition["published"]>): string {
+/** A printed value, `59.22 ± 1.07`, or `about 62` where no spread is printed. */
+export function publishedText(cell: NonNullable<Condition["published"]>): string {
   return cell.spread === null
     ? `about ${percent(cell.mean, 0)}`
     : accuracyText({ mean: cell.mean, sd: cell.spread });

@@ -93,6 +93,27 @@ Deno.test("missing runs are listed and only complete pairs count", async () => {
   assertEquals(results.deltas[0]!.pairs.map((pair) => pair.seed), [0, 2]);
 });
 
+Deno.test("several encodings make a table of the paper's third table's shape", async () => {
+  const learned = { ...ARXIV, encoding: "learned" };
+  const table3 = { arxiv: { "learned.add": [62.29, 3.24], "sinusoidal.add": [59.22, 1.07] } };
+  const folder = Deno.makeTempDirSync();
+  const first = madeUpInputs(folder, [ARXIV]);
+  const second = madeUpInputs(folder, [learned]);
+  const inputs = {
+    runs: [...first.runs, ...second.runs],
+    histories: [...first.histories, ...second.histories],
+    corpora: first.corpora,
+  };
+  const run = await runStage(aggregate, { published: { table3 } }, { directory: folder, inputs });
+  const lines = Deno.readTextFileSync(join(run.outputs["tables"]!, "table3.md")).split("\n");
+  const at = lines.findIndex((line) =>
+    line.startsWith("| Learned | This run: full data | 59.22 ± 0.26")
+  );
+  assert(at > 0, lines.join("\n"));
+  assertEquals(lines[at + 1], "|  | Paper, as printed | 62.29 ± 3.24 | – | – |");
+  assertEquals(lines[at - 1], "|  | Paper, as printed | 59.22 ± 1.07 | – | – |");
+});
+
 Deno.test("no run at all still makes a document", async () => {
   const { results } = await aggregated([], {});
   assertEquals(results.conditions, []);

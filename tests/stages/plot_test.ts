@@ -2,14 +2,15 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
+import { stretched } from "../../stages/results/chart/gates_chart.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
 
-async function resultsOf(grids: readonly MadeUp[]): Promise<Artifact> {
+async function resultsOf(grids: readonly MadeUp[], params: unknown = {}): Promise<Artifact> {
   const directory = Deno.makeTempDirSync();
   const inputs = madeUpInputs(directory, grids);
-  const run = await runStage(aggregate, {}, { directory, inputs });
+  const run = await runStage(aggregate, params, { directory, inputs });
   return artifact(run.outputs["results"]!);
 }
 
@@ -49,9 +50,9 @@ Deno.test("the delta figure shows each panel's data kind, means, intervals and a
   const { svg } = await drawn(await resultsOf([AG, ARXIV, SHORT]), { kind: "delta" });
   assertWellFormed(svg);
   const shown = texts(svg);
-  assert(shown.includes("AG News (sample of the data)"));
-  assert(shown.includes("ArXiv-11 (full data)"));
-  assert(shown.includes("Synthetic, short (synthetic data)"));
+  assert(shown.includes("AG News · sample of the data"));
+  assert(shown.includes("ArXiv-11 · full data"));
+  assert(shown.includes("Synthetic, short · synthetic data"));
   assert(shown.includes("+6.51 [+2.55, +10.48], n = 5"), shown.join("\n"));
   // Two operators at five seeds on two datasets and one at two seeds on the third.
   assertEquals(svg.match(/stroke="#0072B2"/g)?.length, 22);
@@ -60,7 +61,7 @@ Deno.test("the delta figure shows each panel's data kind, means, intervals and a
 
 Deno.test("figures have the same bytes when drawn twice in one process", async () => {
   const results = await resultsOf([AG, SHORT]);
-  for (const kind of ["delta", "curves"]) {
+  for (const kind of ["delta", "curves", "accuracy", "gates"]) {
     const first = await drawn(results, { kind });
     const second = await drawn(results, { kind });
     assertEquals(first.svg, second.svg);
@@ -104,10 +105,54 @@ Deno.test("an interval far wider than the seeds is cut with an arrow and said so
   assert(!texts(narrow.svg).join(" ").includes("An arrow marks"));
 });
 
+Deno.test("the accuracy figure marks what the paper printed, only where the data corresponds", async () => {
+  const published = { table1: { ag_news: { add: [91.15, 0.08] }, short: { add: [99, 0.1] } } };
+  const { svg } = await drawn(await resultsOf([AG, SHORT], { published }), { kind: "accuracy" });
+  assertWellFormed(svg);
+  const shown = texts(svg);
+  assert(shown.includes("91.19 ± 0.10, paper 91.15"), shown.join("\n"));
+  assert(shown.includes("80.00 ± 0.28"));
+  // One square for the one printed value; colour of no other mark.
+  assertEquals(svg.match(/stroke="#D55E00"/g)?.length, 1);
+});
+
+Deno.test("the gate figure shows gated operators alone, long profiles as means of stretches", async () => {
+  const { svg } = await drawn(await resultsOf([AG]), { kind: "gates" });
+  assertWellFormed(svg);
+  assert(texts(svg).includes("Gate-Scalar"));
+  assert(!texts(svg).includes("Concat"));
+  const profile = Array.from({ length: 1000 }, (_, position) => position % 2);
+  const parts = stretched(profile, 128);
+  assertEquals(parts.length, 125);
+  assertEquals(parts[0], { position: 3.5, value: 0.5 });
+  assertEquals(stretched([0.25, 0.75], 128), [
+    { position: 0, value: 0.25 },
+    { position: 1, value: 0.75 },
+  ]);
+});
+
+Deno.test("the paper's figures are drawn from their values and marked as not ours", async () => {
+  const paper_deltas = [{
+    figure: "Figure 3",
+    dataset: "arxiv",
+    operator: "gate_scalar",
+    deltas: [9.50, 2.55, 3.67, 7.83, 9.02],
+  }];
+  const { svg } = await drawn(await resultsOf([], { paper_deltas }), { kind: "published" });
+  const shown = texts(svg).join(" ");
+  assertStringIncludes(shown, "Not our runs.");
+  assertStringIncludes(shown, "+6.51 [+2.55, +10.48], n = 5");
+  assertStringIncludes(shown, "The paper's Figure 3 (ArXiv)");
+});
+
 Deno.test("without runs a figure says that there is nothing to show", async () => {
   const results = await resultsOf([]);
   const delta = await drawn(results, { kind: "delta" });
   assert(texts(delta.svg).some((text) => text.startsWith("No operator was run")));
+  const gates = await drawn(results, { kind: "gates" });
+  assert(texts(gates.svg).includes("No evaluated operator has a gate"));
+  const accuracy = await drawn(results, { kind: "accuracy" });
+  assert(texts(accuracy.svg).includes("No run was evaluated"));
   const curves = await drawn(results, { kind: "curves" });
   assert(texts(curves.svg).includes("No run has a training history"));
 });

@@ -43,7 +43,7 @@ export function curvesChart(
         ? [emptyPanel("No run has a training history", width)]
         : entries.map((entry, index) => ({
           title: {
-            text: `${datasetTitle(entry, entry.dataset)} (${kindLabel(entry)})`,
+            text: `${datasetTitle(entry, entry.dataset)} · ${kindLabel(entry)}`,
             fontSize: 13,
             offset: 6,
           },

@@ -43,7 +43,7 @@ export function deltaChart(
     const deltas = results.deltas.filter((delta) => delta.dataset === entry.dataset);
     if (deltas.length === 0) return [];
     return [{
-      heading: `${datasetTitle(entry, entry.dataset)} (${kindLabel(entry)})`,
+      heading: `${datasetTitle(entry, entry.dataset)} · ${kindLabel(entry)}`,
       rows: deltas.map((delta) => row(delta, results)),
     }];
   });

@@ -16,7 +16,7 @@ export const COLOURS = [
   "#8C6BB1",
   "#6B6B6B",
 ] as const;
-/** Colour is never the only sign: each series has its own shape as well. */
+/** Colour is never the only sign: each series has its own shape or dash as well. */
 export const SHAPES = [
   "circle",
   "square",
@@ -27,6 +27,17 @@ export const SHAPES = [
   "triangle-right",
   "triangle-left",
 ] as const;
+export const DASHES = [
+  [1, 0],
+  [6, 3],
+  [2, 2],
+  [8, 3, 2, 3],
+  [4, 2],
+  [1, 3],
+  [10, 4],
+  [3, 1],
+] as const;
+
 /** Ink, faint ink and rules; the page swaps these three for its own in a dark theme. */
 export const INK = "#1b1b1b";
 export const FAINT = "#595959";
@@ -81,16 +92,18 @@ export const CONFIG = {
   view: { stroke: null },
 } as const;
 
-/** A series' colour and shape by its place among all series. */
+/** A series' colour, shape and dash by its place among all series. */
 export function seriesLook(index: number): {
   colour: string;
   shape: string;
+  dash: readonly number[];
 } {
   const round = Math.floor(index / COLOURS.length);
   return {
     colour: COLOURS[index % COLOURS.length]!,
-    // Shapes move on by one each time the colours start again, so no pair repeats for 64 series.
+    // Shapes and dashes move on by one each time the colours start again, so no pair repeats for 64 series.
     shape: SHAPES[(index + round) % SHAPES.length]!,
+    dash: DASHES[(index + round) % DASHES.length]!,
   };
 }
 

@@ -7,6 +7,7 @@ import { accuracyTable, datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { claimsTable, comparisonsTable } from "../claims/claims_table.ts";
 import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
+import { datasetsByEncoding, encodingTable } from "../encoding_table.ts";
 import { lengthTable } from "../length_table.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
@@ -37,7 +38,7 @@ export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
     claimSection(results),
     runSection(results),
-    accuracySection(results),
+    accuracySection(results, parts),
     deltaSection(results, parts),
     figureSection(parts),
     lengthSection(results),
@@ -205,10 +206,14 @@ function missingHtml(results: Results): Html | null {
   `;
 }
 
-function accuracySection(results: Results): Section | null {
+function accuracySection(results: Results, parts: PageParts): Section | null {
   if (results.conditions.length === 0) return null;
   const tables = results.encodings.map((encoding) =>
     tableHtml(accuracyTable(results, { encoding, id: `accuracy-${encoding}` }))
+  );
+  const figure = parts.figures.find((each) => each.name === "accuracy");
+  const byEncoding = datasetsByEncoding(results).map((entry) =>
+    tableHtml(encodingTable(results, entry))
   );
   const every: Table = {
     id: "every-run",
@@ -238,9 +243,13 @@ function accuracySection(results: Results): Section | null {
   };
   return {
     id: "accuracy",
-    title: "Accuracy beside the paper's",
+    title: results.conditions.some((cell) => cell.published !== null)
+      ? "Accuracy beside the paper's"
+      : "Accuracy",
     body: html`
-      ${tables}<details><summary>Every run, one by one</summary>
+      ${tables} ${byEncoding} ${figure
+        ? drawn(figure)
+        : null}<details><summary>Every run, one by one</summary>
       ${tableHtml(every)}</details>
     `,
   };
@@ -257,7 +266,9 @@ function deltaSection(results: Results, parts: PageParts): Section | null {
 }
 
 function figureSection(parts: PageParts): Section | null {
-  const others = parts.figures.filter((each) => !["delta", "published"].includes(each.name));
+  const others = parts.figures.filter((each) =>
+    !["accuracy", "delta", "published"].includes(each.name)
+  );
   if (others.length === 0) return null;
   return { id: "figures", title: "Figures", body: html`${others.map(drawn)}` };
 }
