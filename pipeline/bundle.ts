@@ -10,6 +10,7 @@
  * @module
  */
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ConfigError } from "./errors.ts";
 import { hashFile, type Sha256, sha256 } from "./hash.ts";
 import type { Packages } from "./packages.ts";
@@ -23,6 +24,13 @@ export interface Bundle {
   readonly sources: Readonly<Record<string, Sha256>>;
   /** The bundlers and their versions. */
   readonly bundler: string;
+}
+
+/** A bundle just made, with its code. */
+export interface FreshBundle extends Omit<Bundle, "bundler"> {
+  readonly code: string;
+  /** Source map, so that a failing stage's stack names the lines someone wrote. Not in the hash. */
+  readonly map: string;
 }
 
 /** Where the definition of a stage stands: one file per stage, which exports it by its name. */
@@ -45,10 +53,10 @@ export async function bundleStages(
   root: string,
   stages: readonly string[],
   packages: Packages,
-): Promise<Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>> {
+): Promise<Map<string, FreshBundle>> {
   const [esbuild, terser] = await Promise.all([import("esbuild"), import("terser")]);
   const external = (path: string) => packages.specifier(path) ?? path;
-  const bundles = new Map<string, Omit<Bundle, "bundler"> & { readonly code: string }>();
+  const bundles = new Map<string, FreshBundle>();
   try {
     await Promise.all(stages.map(async (stage) => {
       const result = await esbuild.build({
@@ -70,6 +78,9 @@ export async function bundleStages(
         charset: "utf8",
         legalComments: "none",
         metafile: true,
+        outfile: join(root, "stage.mjs"),
+        sourcemap: "external",
+        sourceRoot: pathToFileURL(`${root}/`).href,
         write: false,
         logLevel: "silent",
         // A hash of the code can't see what an import computed at run time brings in.
@@ -86,7 +97,7 @@ export async function bundleStages(
       }).catch((error) => {
         throw describe(stage, error);
       });
-      const imported = Object.values(result.metafile.outputs).flatMap((output) => output.imports);
+      const imported = Object.values(result.metafile.outputs).flatMap(({ imports }) => imports);
       const versions: Record<string, string> = {};
       for (const path of imported.map((entry) => entry.path).sort()) {
         if (/^(npm|jsr):/.test(path)) versions[path] = packages.version(path);
@@ -97,13 +108,17 @@ export async function bundleStages(
           sources[path] = hashFile(join(root, path));
         }
       }
-      const named = await terser.minify(result.outputFiles[0]!.text, {
+      const output = (suffix: string) =>
+        result.outputFiles.find(({ path }) => path.endsWith(suffix))!.text;
+      const named = await terser.minify(output(".mjs"), {
         module: true,
         compress: false,
         mangle: { toplevel: true },
+        sourceMap: { content: output(".map"), root: pathToFileURL(`${root}/`).href },
       });
       const code = named.code!;
-      bundles.set(stage, { fingerprint: sha256(code), code, packages: versions, sources });
+      const map = named.map as string;
+      bundles.set(stage, { fingerprint: sha256(code), code, map, packages: versions, sources });
     }));
   } finally {
     await esbuild.stop();

@@ -24,6 +24,18 @@ export function codePath(store: Store, fingerprint: Sha256): string {
   return join(store.root, "code", `${fingerprint}.js`);
 }
 
+/** Lays a bundle's code out as a module that knows its source map. */
+export function writeModule(store: Store, fingerprint: Sha256, target: string): void {
+  const path = codePath(store, fingerprint);
+  const map = Deno.readFileSync(`${path}.map`).toBase64();
+  const code = Deno.readTextFileSync(path);
+  store.takeText(code);
+  Deno.writeTextFileSync(
+    target,
+    `${code}\n//# sourceMappingURL=data:application/json;base64,${map}\n`,
+  );
+}
+
 /**
  * The bundles of the given stages. Each one's code stands at {@linkcode codePath}.
  *
@@ -45,8 +57,10 @@ export async function loadBundles(
   if (stale.length === 0) return bundles;
   const packages = readPackages(root);
   const bundler = bundlerVersion(packages);
-  for (const [stage, { code, ...bundle }] of await bundleStages(root, stale, packages)) {
-    writeAtomically(codePath(store, bundle.fingerprint), code);
+  for (const [stage, { code, map, ...bundle }] of await bundleStages(root, stale, packages)) {
+    const path = codePath(store, bundle.fingerprint);
+    writeAtomically(`${path}.map`, map);
+    writeAtomically(path, code);
     const files: Record<string, Stat> = {};
     for (const path of [...Object.keys(bundle.sources), ...packages.files]) {
       const stat = statOf(join(root, path));
@@ -61,7 +75,8 @@ export async function loadBundles(
 
 function holdsCode(store: Store, fingerprint: Sha256): boolean {
   const path = codePath(store, fingerprint);
-  return statOf(path) !== undefined && hashFile(path) === fingerprint;
+  const both = statOf(path) !== undefined && statOf(`${path}.map`) !== undefined;
+  return both && hashFile(path) === fingerprint;
 }
 
 function unchanged(root: string, { files }: Remembered): boolean {

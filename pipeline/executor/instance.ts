@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "../bundle.ts";
-import { codePath } from "../code.ts";
+import { writeModule } from "../code.ts";
 import { InputChangedError, StageError } from "../errors.ts";
 import type { Instance } from "../graph.ts";
 import type { Sha256 } from "../hash.ts";
@@ -63,9 +63,7 @@ export async function makeInstance(
   const written = join(scratch, "outputs");
   const module = join(scratch, "stage.mjs");
   Deno.mkdirSync(written);
-  const code = Deno.readTextFileSync(codePath(store, order.bundle.fingerprint));
-  store.takeText(code);
-  Deno.writeTextFileSync(module, code);
+  writeModule(store, order.bundle.fingerprint, module);
   const inputs = linkInputs(order, store);
   const paths: Record<string, string> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {

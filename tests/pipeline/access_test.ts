@@ -62,12 +62,11 @@ Deno.test("an import computed at run time is refused with its line", async () =>
   assertStringIncludes(ended.stderr, "stages/word.ts:");
 });
 
-Deno.test("a bug in a stage shows its stack; an unwritten output is named", async () => {
+Deno.test("a bug in a stage shows its stack in the source; an unwritten output is named", async () => {
   using project = toyProject();
-  assertStringIncludes(
-    await failing(project, "(undefined as unknown as string[]).map(String);"),
-    "TypeError: Cannot read properties of undefined",
-  );
+  const text = await failing(project, "(undefined as unknown as string[]).map(String);");
+  assertStringIncludes(text, "TypeError: Cannot read properties of undefined");
+  assertStringIncludes(text, "stages/word.ts:");
   using silent = toyProject();
   silent.edit(
     "stages/word.ts",
