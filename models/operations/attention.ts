@@ -32,8 +32,9 @@ export interface RelativeEmbeddings {
  * Multi-head self-attention within each document: softmax(QKᵀ/√D)V for every head.
  *
  * Vaswani et al. 2017, eq. 1; our D is their d_k. Documents lie one after the other instead of
- * being padded to one length, which is what a key-padding mask computes. The weights are computed
- * again for the gradient rather than kept: memory does not grow with length squared.
+ * being padded to one length, which is what a key-padding mask computes. Where the weights would
+ * take much memory they are computed again for the gradient rather than kept: it does not grow with
+ * length squared.
  *
  * @param qkv float32 [N, 3C]: queries, keys and values, each [N, C] with C = heads × D.
  * @returns float32 [N, C].
@@ -59,14 +60,23 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
   for (let i = 1; i < offsets.length; i++) {
     longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
   }
-  const sizes: Sizes = { n, c, distances, square: longest * ceil4(longest), longest };
+  let weights = 0;
+  forEachHead({ offsets, heads, c }, ({ t, stride }) => weights += t * stride);
+  const kept = weights <= MOST_KEPT ? weights : 0;
+  const sizes: Sizes = { n, c, distances, square: longest * ceil4(longest), longest, kept };
   const inputs = relative === undefined ? [qkv] : [qkv, relative.keys, relative.values];
   return differentiable<tf.Tensor2D>(
     inputs,
-    () => ({ value: forward(inputs, { ...options, ...sizes }), keep: inputs }),
+    () => {
+      const [value, weights] = forward(inputs, { ...options, ...sizes });
+      return { value: value!, keep: [...inputs, weights!] };
+    },
     (dy, kept) => gradient([...kept, dy], { ...options, ...sizes }),
   );
 }
+
+/** Weights kept for the gradient at most: 16 MiB a layer. */
+const MOST_KEPT = 1 << 22;
 
 interface Sizes {
   readonly n: number;
@@ -76,6 +86,8 @@ interface Sizes {
   readonly longest: number;
   /** Elements of the largest head's weights. */
   readonly square: number;
+  /** Elements of all weights, if they are kept for the gradient, else 0. */
+  readonly kept: number;
 }
 
 /** The next multiple of 4: the distance between rows of weights. */
@@ -93,40 +105,47 @@ interface Head {
   readonly stride: number;
   /** Counts (document, head) pairs; each has its own dropout stream. */
   readonly index: number;
+  /** Elements of the weights of all heads before. */
+  readonly at: number;
 }
 
 function forEachHead(
-  { offsets, heads, c }: AttentionOptions & Sizes,
+  { offsets, heads, c }: { offsets: Int32Array; heads: number; c: number },
   visit: (head: Head) => void,
 ): void {
   const d = c / heads;
-  for (let document = 0, index = 0; document + 1 < offsets.length; document++) {
+  for (let document = 0, index = 0, at = 0; document + 1 < offsets.length; document++) {
     const start = offsets[document]!;
     const t = offsets[document + 1]! - start;
-    for (let h = 0; h < heads; h++, index++) {
-      visit({ t, start, from: h * d, d, stride: ceil4(t), index });
+    const stride = ceil4(t);
+    for (let h = 0; h < heads; h++, index++, at += t * stride) {
+      visit({ t, start, from: h * d, d, stride, index, at });
     }
   }
 }
 
-function forward(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor {
-  const { n, c, square, distances, longest } = options;
-  const scratch = [square, square, longest * distances];
-  const call = { inputs, outputs: [[n, c]], scratch };
-  return runHost("attention", call, ([x, keys, values], [y], [weights, keep, near], loops) => {
+function forward(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor[] {
+  const { n, c, square, distances, longest, kept } = options;
+  const call = {
+    inputs,
+    outputs: [[n, c], [kept]],
+    scratch: [square, square, longest * distances],
+  };
+  return runHost("attention", call, (arrays, [y, weights], [spare, keep, near], loops) => {
+    const [x, keys, values] = arrays as [Float32Array, Float32Array?, Float32Array?];
     forEachHead(options, (head) => {
-      const { t, d, start, from, stride } = head;
-      const work = { ...options, out: weights!, near: near!, keys, loops };
-      const p = attentionWeights(x!, head, work);
-      applyKeep(head, options, { keep: keep!, to: p, loops });
-      const v = x!.subarray(start * 3 * c + 2 * c + from);
-      const out = { c: y!.subarray(start * c + from), cRow: c };
-      loops.product({ m: t, n: d, k: t, a: p, aRow: stride, b: v, bRow: 3 * c, ...out });
+      const { t, d, start, from, stride, at } = head;
+      const out = kept > 0 ? weights!.subarray(at) : spare!;
+      const p = attentionWeights(x, head, { ...options, out, near: near!, keys, loops });
+      const a = dropped(p, head, { ...options, keep: keep!, loops });
+      const v = x.subarray(start * 3 * c + 2 * c + from);
+      const to = { c: y!.subarray(start * c + from), cRow: c };
+      loops.product({ m: t, n: d, k: t, a, aRow: stride, b: v, bRow: 3 * c, ...to });
       if (values === undefined) return;
-      sumByDistance(p, near!, { ...head, distances });
-      loops.product({ m: t, n: d, k: distances, a: near!, b: values, ...out, accumulate: true });
+      sumByDistance(a, near!, { ...head, distances });
+      loops.product({ m: t, n: d, k: distances, a: near!, b: values, ...to, accumulate: true });
     });
-  })[0]!;
+  });
 }
 
 interface WeightsWork extends Sizes {
@@ -179,25 +198,34 @@ function sumByDistance(from: Float32Array, near: Float32Array, o: Distances): vo
   }
 }
 
-/** Multiplies `to` by one head's dropout factors, if there is dropout. */
-function applyKeep(
-  { t, stride, index }: Head,
-  { dropout }: AttentionOptions,
-  work: { keep: Float32Array; to: Float32Array; loops: Loops; fresh?: boolean },
-): void {
-  if (dropout === undefined || dropout.rate === 0) return;
-  const factors = work.keep.subarray(0, t * stride);
-  if (work.fresh !== false) {
-    const [k0, k1, k2, k3] = dropout.key;
-    work.loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
-  }
-  work.loops.multiply(work.to, factors, work.to);
+interface KeepWork {
+  readonly dropout?: AttentionOptions["dropout"];
+  readonly keep: Float32Array;
+  readonly loops: Loops;
+}
+
+/** One head's dropout factors, in `keep`; `undefined` without dropout. */
+function keepFactors({ t, stride, index }: Head, work: KeepWork): Float32Array | undefined {
+  const { dropout, keep, loops } = work;
+  if (dropout === undefined || dropout.rate === 0) return undefined;
+  const factors = keep.subarray(0, t * stride);
+  const [k0, k1, k2, k3] = dropout.key;
+  loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
+  return factors;
+}
+
+/** Weights after dropout: in `keep`, or the weights themselves. */
+function dropped(p: Float32Array, head: Head, work: KeepWork): Float32Array {
+  const factors = keepFactors(head, work);
+  if (factors === undefined) return p;
+  work.loops.multiply(p, factors, factors);
+  return factors;
 }
 
 type Triple = [Float32Array, Float32Array, Float32Array];
 
 function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor[] {
-  const { n, c, square, distances, longest, causal } = options;
+  const { n, c, square, distances, longest, causal, kept } = options;
   const relative = distances > 0;
   const d = c / options.heads;
   const call = {
@@ -207,8 +235,8 @@ function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Te
   };
   return runHost("attentionGradient", call, (arrays, [dx, dKeys, dValues], scratch, loops) => {
     const [x, keys, values] = [arrays[0]!, ...(relative ? arrays.slice(1, 3) : [])];
-    const dy = arrays.at(-1)!;
-    const [weights, keep, near, square, dNear] = scratch as [...Triple, Float32Array, Float32Array];
+    const [weights, dy] = arrays.slice(-2) as [Float32Array, Float32Array];
+    const [spare, keep, near, square, dNear] = scratch as [...Triple, Float32Array, Float32Array];
     const row = 3 * c;
     if (relative) dKeys!.fill(0), dValues!.fill(0);
     forEachHead(options, (head) => {
@@ -217,7 +245,9 @@ function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Te
       const [q, k, v] = [0, c, 2 * c].map((shift) => x.subarray(at + shift)) as Triple;
       const [dq, dk, dv] = [0, c, 2 * c].map((shift) => dx!.subarray(at + shift)) as Triple;
       const dOut = dy.subarray(start * c + from);
-      const p = attentionWeights(x, head, { ...options, out: weights, near, keys, loops });
+      const p = kept > 0
+        ? weights.subarray(head.at, head.at + t * stride)
+        : attentionWeights(x, head, { ...options, out: spare, near, keys, loops });
       // dP = (dO Vᵀ) ⊙ keep, where O = (P ⊙ keep) V.
       const ds = square.subarray(0, t * stride);
       const vT = { b: v, bRow: 1, bColumn: row };
@@ -227,19 +257,21 @@ function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Te
         loops.product({ m: t, n: distances, k: d, a: dOut, aRow: c, ...valuesT, c: dNear });
         addByDistance(dNear, ds, { ...head, distances });
       }
-      applyKeep(head, options, { keep, to: ds, loops });
+      const factors = keepFactors(head, { ...options, keep, loops });
+      if (factors !== undefined) loops.multiply(ds, factors, ds);
       // dS = P ⊙ (dP − Σⱼ dP ⊙ P) / √D
       const rows = { rows: t, columns: t, stride, causal: causal === true };
       loops.softmaxGradient(p, ds, rows, 1 / Math.sqrt(d));
       loops.product({ m: t, n: d, k: t, a: ds, aRow: stride, b: k, bRow: row, c: dq, cRow: row });
       const dsT = { a: ds, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...dsT, b: q, bRow: row, c: dk, cRow: row });
-      applyKeep(head, options, { keep, to: p, loops, fresh: false });
-      const pT = { a: p, aRow: 1, aColumn: stride };
+      if (factors !== undefined) loops.multiply(p, factors, factors);
+      const used = factors ?? p;
+      const pT = { a: used, aRow: 1, aColumn: stride };
       loops.product({ m: t, n: d, k: t, ...pT, b: dOut, bRow: c, c: dv, cRow: row });
       if (!relative) return;
       const byDistance = { m: distances, n: d, k: t, aRow: 1, aColumn: distances };
-      sumByDistance(p, near, { ...head, distances });
+      sumByDistance(used, near, { ...head, distances });
       const dV = { b: dOut, bRow: c, c: dValues!, accumulate: true };
       loops.product({ ...byDistance, a: near, ...dV });
       sumByDistance(ds, dNear, { ...head, distances });
