@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { main } from "./pipeline/cli/main.ts";
+import { main, type Project } from "./pipeline/cli/main.ts";
 import { aggregate } from "./stages/aggregate.ts";
 import { download } from "./stages/download.ts";
 import { evaluate } from "./stages/evaluate.ts";
@@ -13,8 +13,11 @@ import { tokenize } from "./stages/tokenize.ts";
 import { train } from "./stages/train.ts";
 import type { Stage } from "./pipeline/stage.ts";
 
-if (import.meta.main) {
-  const stages = [download, tokenize, train, evaluate, aggregate, plot, report] as Stage[];
-  const project = { root: import.meta.dirname!, stages, experiments: ["fusion"] };
-  Deno.exit(await main(project, Deno.args));
-}
+/** This project. */
+export const project: Project = {
+  root: import.meta.dirname!,
+  stages: [download, tokenize, train, evaluate, aggregate, plot, report] as Stage[],
+  experiments: ["fusion"],
+};
+
+if (import.meta.main) Deno.exit(await main(project, Deno.args));
