@@ -10,7 +10,7 @@ import { accuracyChart } from "./results/chart/accuracy_chart.ts";
 import { curvesChart } from "./results/chart/curves_chart.ts";
 import { deltaChart } from "./results/chart/delta_chart.ts";
 import { gatesChart } from "./results/chart/gates_chart.ts";
-import type { Chart } from "./results/chart/look.ts";
+import { operatorsSvg } from "./results/chart/operator_diagrams.ts";
 import { publishedChart } from "./results/chart/published_chart.ts";
 import { renderPng, renderSvg } from "./results/chart/render.ts";
 import { readJson } from "./results/inputs.ts";
@@ -20,9 +20,9 @@ const params = z.strictObject({
   /**
    * `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch;
    * `published`: the paper's own per-seed figures; `accuracy`: accuracies beside the paper's;
-   * `gates`: gate values by position.
+   * `gates`: gate values by position; `operators`: a diagram of the fusion operators.
    */
-  kind: z.enum(["delta", "curves", "published", "accuracy", "gates"]),
+  kind: z.enum(["delta", "curves", "published", "accuracy", "gates", "operators"]),
   /** Replaces the figure's own title. */
   title: z.string().min(1).optional(),
   /** Width of the plotting area in pixels, without labels. */
@@ -42,26 +42,27 @@ export const plot = defineStage({
     const { path } = context.input("results");
     const results = readJson(path, resultsSchema, { what: "aggregate.results" });
     const folder = context.output("figures");
-    const chart = drawChart(results, params);
-    const svg = await renderSvg(chart);
+    const svg = await drawSvg(results, params);
     const png = await renderPng(svg, { scale: params.scale });
-    Deno.writeTextFileSync(join(folder, `${chart.name}.svg`), svg);
-    Deno.writeFileSync(join(folder, `${chart.name}.png`), png);
+    Deno.writeTextFileSync(join(folder, `${params.kind}.svg`), svg);
+    Deno.writeFileSync(join(folder, `${params.kind}.png`), png);
   },
 });
 
-function drawChart(results: Results, params: Params): Chart {
+async function drawSvg(results: Results, params: Params): Promise<string> {
   const { title, width } = params;
   switch (params.kind) {
     case "delta":
-      return deltaChart(results, { title, width });
+      return await renderSvg(deltaChart(results, { title, width }));
     case "curves":
-      return curvesChart(results, { title, width });
+      return await renderSvg(curvesChart(results, { title, width }));
     case "published":
-      return publishedChart(results, { title, width });
+      return await renderSvg(publishedChart(results, { title, width }));
     case "accuracy":
-      return accuracyChart(results, { title, width });
+      return await renderSvg(accuracyChart(results, { title, width }));
     case "gates":
-      return gatesChart(results, { title, width });
+      return await renderSvg(gatesChart(results, { title, width }));
+    case "operators":
+      return operatorsSvg({ title });
   }
 }

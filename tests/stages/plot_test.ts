@@ -61,7 +61,7 @@ Deno.test("the delta figure shows each panel's data kind, means, intervals and a
 
 Deno.test("figures have the same bytes when drawn twice in one process", async () => {
   const results = await resultsOf([AG, SHORT]);
-  for (const kind of ["delta", "curves", "accuracy", "gates"]) {
+  for (const kind of ["delta", "curves", "accuracy", "gates", "operators"]) {
     const first = await drawn(results, { kind });
     const second = await drawn(results, { kind });
     assertEquals(first.svg, second.svg);
@@ -143,6 +143,17 @@ Deno.test("the paper's figures are drawn from their values and marked as not our
   assertStringIncludes(shown, "Not our runs.");
   assertStringIncludes(shown, "+6.51 [+2.55, +10.48], n = 5");
   assertStringIncludes(shown, "The paper's Figure 3 (ArXiv)");
+});
+
+Deno.test("every operator of the paper has its diagram, every arrow a head that exists", async () => {
+  const { svg } = await drawn(await resultsOf([]), { kind: "operators" });
+  assertWellFormed(svg);
+  for (const name of ["Add", "Concat", "Gate-Scalar", "Gate-CNN"]) {
+    assert(texts(svg).includes(name), name);
+  }
+  const heads = [...svg.matchAll(/marker-end="url\(#([^)]*)\)"/g)].map((match) => match[1]!);
+  assert(heads.length > 15);
+  for (const head of heads) assertStringIncludes(svg, `<marker id="${head}"`);
 });
 
 Deno.test("without runs a figure says that there is nothing to show", async () => {

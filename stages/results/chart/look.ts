@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Frame } from "./frame.ts";
 
 /** Okabe & Ito's palette, strongest contrast on white first; black is left to text. */
 export const COLOURS = [
@@ -122,11 +123,6 @@ export function wrapText(text: string, width: number): string[] {
 }
 
 /** A whole chart: its Vega-Lite specification and what it says in words. */
-export interface Chart {
-  /** File stem: `delta`. */
-  readonly name: string;
-  readonly title: string;
-  /** What a reader who can't see it should know; one or two sentences. */
-  readonly description: string;
+export interface Chart extends Frame {
   readonly spec: Readonly<Record<string, unknown>>;
 }

@@ -9,7 +9,7 @@ import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import fontRanges from "@fontsource/source-sans-3/unicode.json" with { type: "json" };
 import * as vega from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
-import { escapeXml } from "../escape.ts";
+import { framedSvg } from "./frame.ts";
 import { type Chart, CONFIG } from "./look.ts";
 
 /** Vega's own text measuring, which it exports without a type. */
@@ -35,17 +35,11 @@ export async function renderSvg(chart: Chart): Promise<string> {
   view.finalize();
   const start = svg.match(SVG_START)?.[0];
   if (start === undefined) throw new Error("renderSvg: expected an <svg> element first");
-  const { width, height } = sizeOf(start);
-  const open = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-    `viewBox="0 0 ${width} ${height}" role="img" ` +
-    `aria-labelledby="${chart.name}-title ${chart.name}-desc">` +
-    `<title id="${chart.name}-title">${escapeXml(chart.title)}</title>` +
-    `<desc id="${chart.name}-desc">${escapeXml(chart.description)}</desc>`;
   const body = svg.slice(start.length)
     // The whole is one image with a description; parts that announce themselves only distract.
     .replace(/ (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")/g, "")
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toFixed(2))));
-  return open + body + "\n";
+  return framedSvg(chart, { ...sizeOf(start), body: body.replace(/<\/svg>\s*$/, "") });
 }
 
 /**
@@ -113,7 +107,8 @@ function packageFile(specifier: string): Uint8Array<ArrayBuffer> {
   return Deno.readFileSync(new URL(import.meta.resolve(specifier)));
 }
 
-function sizeOf(svgStart: string): { width: string; height: string } {
-  const read = (name: string) => svgStart.match(new RegExp(`\\b${name}="([\\d.]+)"`))?.[1] ?? "0";
+function sizeOf(svgStart: string): { width: number; height: number } {
+  const read = (name: string) =>
+    Number(svgStart.match(new RegExp(`\\b${name}="([\\d.]+)"`))?.[1] ?? 0);
   return { width: read("width"), height: read("height") };
 }
