@@ -94,12 +94,41 @@ export type Plain = keyof typeof PLAIN;
 /** A load or a store. */
 export type Memory = keyof typeof MEMORY;
 
+/**
+ * Vectors of equal lanes that functions read from memory once, when they start. Written into the
+ * code, a constant would be put together anew by several instructions wherever it is used.
+ */
+export class ConstantPool {
+  readonly #words: number[] = [];
+
+  /** @param address Where the words will lie in memory. */
+  constructor(readonly address: number) {}
+
+  /** The address of a word. */
+  place(word: number): number {
+    let index = this.#words.indexOf(word);
+    if (index < 0) index = this.#words.push(word) - 1;
+    return this.address + 4 * index;
+  }
+
+  /** The words, to be written at `address` before a function runs. */
+  words(): Int32Array {
+    return Int32Array.from(this.#words);
+  }
+}
+
 /** One function being assembled. Its parameters come first among the locals. */
 export class FunctionBuilder {
   readonly #code: number[] = [];
   readonly #locals: number[] = [];
+  readonly #constants = new Map<number, Local>();
 
-  constructor(readonly name: string, readonly parameters: readonly number[]) {}
+  /** @param pool Where constant vectors lie; without it they are part of the code. */
+  constructor(
+    readonly name: string,
+    readonly parameters: readonly number[],
+    readonly pool?: ConstantPool,
+  ) {}
 
   /** Declares a local of `type`. */
   local(type: number): Local {
@@ -125,14 +154,20 @@ export class FunctionBuilder {
 
   /** Pushes a vector of four equal floats. */
   f32x4(value: number): this {
-    const bytes = new Uint8Array(new Float32Array([value, value, value, value]).buffer);
-    return this.#emit(...simd(0x0c), ...bytes);
+    return this.i32x4(new Int32Array(new Float32Array([value]).buffer)[0]!);
   }
 
   /** Pushes a vector of four integers; fewer than four numbers repeat the first. */
   i32x4(first: number, ...rest: number[]): this {
+    if (rest.length === 0 && this.pool !== undefined) return this.get(this.#constant(first));
     const lanes = [first, rest[0] ?? first, rest[1] ?? first, rest[2] ?? first];
     return this.#emit(...simd(0x0c), ...new Uint8Array(new Int32Array(lanes).buffer));
+  }
+
+  #constant(word: number): Local {
+    let local = this.#constants.get(word);
+    if (local === undefined) this.#constants.set(word, local = this.local(V128));
+    return local;
   }
 
   op(...names: Plain[]): this {
@@ -184,7 +219,16 @@ export class FunctionBuilder {
   /** The encoded body, locals included. */
   encode(): number[] {
     const groups = this.#locals.flatMap((type) => [1, type]);
-    const body = [...leb(this.#locals.length), ...groups, ...this.#code, 0x0b];
+    const prologue = [...this.#constants].flatMap(([word, local]) => [
+      0x41,
+      ...signedLeb(this.pool!.place(word)),
+      ...MEMORY.v128_load32_splat,
+      2,
+      0,
+      0x21,
+      ...leb(local),
+    ]);
+    const body = [...leb(this.#locals.length), ...groups, ...prologue, ...this.#code, 0x0b];
     return [...leb(body.length), ...body];
   }
 

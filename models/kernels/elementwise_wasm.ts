@@ -6,23 +6,26 @@
  *
  * @module
  */
-import { F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
+import { type ConstantPool, F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
 import { ROTATIONS } from "../random.ts";
 import { TAIL } from "./scalar.ts";
+
+/** 1.5 × 2²³: added to a small number, it leaves the nearest integer in the last bits. */
+const ROUNDER = 12582912;
 
 /** Replaces the vector x ≤ 0 on the stack by eˣ; below −87 by e⁻⁸⁷. */
 function emitExp(f: FunctionBuilder, [x, k]: [Local, Local]): void {
   f.f32x4(-87).op("f32x4_max").set(x);
-  f.get(x).f32x4(1.4426950408889634).op("f32x4_mul", "f32x4_nearest").set(k);
+  f.get(x).f32x4(1.4426950408889634).op("f32x4_mul").f32x4(ROUNDER).op("f32x4_add").set(k);
   // ln 2 in two parts; the first has few enough bits for an exact product.
-  f.get(x).get(k).f32x4(0.693359375).op("f32x4_mul", "f32x4_sub");
-  f.get(k).f32x4(-2.12194440e-4).op("f32x4_mul", "f32x4_sub").set(x);
-  f.f32x4(1 / 5040);
-  for (const coefficient of [1 / 720, 1 / 120, 1 / 24, 1 / 6, 0.5]) {
+  f.get(x).get(k).f32x4(ROUNDER).op("f32x4_sub").f32x4(0.693359375).op("f32x4_mul", "f32x4_sub");
+  f.get(k).f32x4(ROUNDER).op("f32x4_sub").f32x4(-2.12194440e-4).op("f32x4_mul", "f32x4_sub");
+  f.set(x).f32x4(1 / 5040);
+  for (const coefficient of [1 / 720, 1 / 120, 1 / 24, 1 / 6, 0.5, 1, 1]) {
     f.get(x).op("f32x4_mul").f32x4(coefficient).op("f32x4_add");
   }
-  f.get(x).op("f32x4_mul").get(x).op("f32x4_mul").get(x).op("f32x4_add").f32x4(1).op("f32x4_add");
-  f.get(k).op("f32x4_to_i32").i32x4(127).op("i32x4_add").i32(23).op("i32x4_shl", "f32x4_mul");
+  // The exponent's bits: those of k, which the rounder left last, plus the bias.
+  f.get(k).i32(23).op("i32x4_shl").i32x4(127 << 23).op("i32x4_add", "f32x4_mul");
 }
 
 interface GeluLocals {
@@ -56,8 +59,8 @@ function geluLocals(f: FunctionBuilder): GeluLocals {
 type Six = [Local, Local, Local, Local, Local, Local];
 
 /** gelu(x, y, bytes): max(x, 0) − |x| Φ(−|x|). */
-function geluFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("gelu", [I32, I32, I32]);
+function geluFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("gelu", [I32, I32, I32], pool);
   const at = f.local(I32);
   const locals = geluLocals(f);
   f.i32(0).set(at).whileLess(at, 2, () => {
@@ -72,8 +75,8 @@ function geluFunction(): FunctionBuilder {
 }
 
 /** geluGradient(x, dy, dx, bytes): dy (Φ(x) + x e^{−x²/2}/√(2π)). */
-function geluGradientFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("geluGradient", [I32, I32, I32, I32]);
+function geluGradientFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("geluGradient", [I32, I32, I32, I32], pool);
   const at = f.local(I32);
   const locals = geluLocals(f);
   const tail = f.local(V128);
@@ -93,8 +96,8 @@ function geluGradientFunction(): FunctionBuilder {
 }
 
 /** multiply(a, b, y, bytes). */
-function multiplyFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("multiply", [I32, I32, I32, I32]);
+function multiplyFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("multiply", [I32, I32, I32, I32], pool);
   const at = f.local(I32);
   f.i32(0).set(at).whileLess(at, 3, () => {
     f.get(2).get(at).op("i32_add");
@@ -103,6 +106,25 @@ function multiplyFunction(): FunctionBuilder {
     f.advance(at, { by: 16 });
   });
   return f;
+}
+
+/**
+ * Runs `body` for the vectors of a row: `masked` for a last one that the row does not fill.
+ * `body` finds the column of lane 0 in `column`; it must not advance it.
+ */
+function emitRow(
+  f: FunctionBuilder,
+  columns: Local,
+  column: Local,
+  body: (masked: boolean) => void,
+): void {
+  const whole = f.local(I32);
+  f.get(columns).i32(-4).op("i32_and").set(whole).i32(0).set(column);
+  f.whileLess(column, whole, () => {
+    body(false);
+    f.advance(column, { by: 4 });
+  });
+  f.get(whole).get(columns).op("i32_lt_s").when(() => body(true));
 }
 
 /** Pushes all ones in the lanes at or before column `columns − 1`, given the column of lane 0. */
@@ -126,36 +148,43 @@ function emitClear(f: FunctionBuilder, at: Local, from: Local, stride: Local): v
 }
 
 /** softmax(x, rows, columns of row 0, growth by row, stride in bytes, scale). */
-function softmaxFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("softmax", [I32, I32, I32, I32, I32, F32]);
+function softmaxFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("softmax", [I32, I32, I32, I32, I32, F32], pool);
   const [x, rows, columns, growth, stride, scale] = [0, 1, 2, 3, 4, 5];
   const row = f.local(I32), at = f.local(I32), column = f.local(I32);
   const vector = f.local(V128), work = f.local(V128), best = f.local(V128), sum = f.local(V128);
-  const inside = f.local(V128), a = f.local(V128), b = f.local(V128);
-  const eachVector = (body: () => void) => {
-    f.get(x).set(at).i32(0).set(column);
-    f.whileLess(column, columns, () => {
-      body();
-      f.advance(at, { by: 16 }).advance(column, { by: 4 });
+  const factor = f.local(V128), a = f.local(V128), b = f.local(V128);
+  const eachVector = (body: (masked: boolean) => void) => {
+    f.get(x).set(at);
+    emitRow(f, columns, column, (masked) => {
+      body(masked);
+      f.advance(at, { by: 16 });
     });
   };
+  f.get(scale).op("f32x4_splat").set(factor);
   f.i32(0).set(row).whileLess(row, rows, () => {
     f.f32x4(-3e38).set(best);
-    eachVector(() => {
-      f.get(at).memory("v128_load").f32x4(-3e38);
-      emitInside(f, columns, column);
-      f.op("v128_bitselect").get(best).op("f32x4_max").set(best);
+    eachVector((masked) => {
+      f.get(at).memory("v128_load");
+      if (masked) {
+        f.f32x4(-3e38);
+        emitInside(f, columns, column);
+        f.op("v128_bitselect");
+      }
+      f.get(best).op("f32x4_max").set(best);
     });
     f.get(best);
     emitAcross(f, vector, "f32_max");
     f.op("f32x4_splat").set(best).f32x4(0).set(sum);
-    eachVector(() => {
-      emitInside(f, columns, column);
-      f.set(inside);
-      f.get(at).memory("v128_load").get(best).op("f32x4_sub");
-      f.get(scale).op("f32x4_splat", "f32x4_mul").f32x4(0).op("f32x4_min");
+    eachVector((masked) => {
+      f.get(at).memory("v128_load").get(best).op("f32x4_sub").get(factor).op("f32x4_mul");
+      // What a row does not fill may be anything; the mask alone removes it.
       emitExp(f, [a, b]);
-      f.get(inside).op("v128_and").set(work);
+      if (masked) {
+        emitInside(f, columns, column);
+        f.op("v128_and");
+      }
+      f.set(work);
       f.get(at).get(work).memory("v128_store");
       f.get(sum).get(work).op("f32x4_add").set(sum);
     });
@@ -173,27 +202,31 @@ function softmaxFunction(): FunctionBuilder {
 }
 
 /** softmaxGradient(p, dx, rows, columns of row 0, growth by row, stride in bytes, scale). */
-function softmaxGradientFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("softmaxGradient", [I32, I32, I32, I32, I32, I32, F32]);
+function softmaxGradientFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("softmaxGradient", [I32, I32, I32, I32, I32, I32, F32], pool);
   const [p, dx, rows, columns, growth, stride, scale] = [0, 1, 2, 3, 4, 5, 6];
   const row = f.local(I32), shift = f.local(I32), column = f.local(I32);
   const vector = f.local(V128), sum = f.local(V128);
   const load = (from: Local) => f.get(from).get(shift).op("i32_add").memory("v128_load");
-  const eachVector = (body: () => void) => {
-    f.i32(0).set(shift).i32(0).set(column);
-    f.whileLess(column, columns, () => {
-      body();
-      f.advance(shift, { by: 16 }).advance(column, { by: 4 });
+  const eachVector = (body: (masked: boolean) => void) => {
+    f.i32(0).set(shift);
+    emitRow(f, columns, column, (masked) => {
+      body(masked);
+      f.advance(shift, { by: 16 });
     });
   };
   f.i32(0).set(row).whileLess(row, rows, () => {
     f.f32x4(0).set(sum);
-    eachVector(() => {
-      // What lies past the last column is not a number one can rely on.
-      f.get(dx).get(shift).op("i32_add");
+    eachVector((masked) => {
       load(dx);
-      emitInside(f, columns, column);
-      f.op("v128_and").set(vector).get(vector).memory("v128_store");
+      if (masked) {
+        emitInside(f, columns, column);
+        f.op("v128_and");
+      }
+      f.set(vector);
+      if (masked) {
+        f.get(dx).get(shift).op("i32_add").get(vector).memory("v128_store");
+      }
       load(p).get(vector).op("f32x4_mul").get(sum).op("f32x4_add").set(sum);
     });
     f.get(sum);
@@ -213,8 +246,8 @@ function softmaxGradientFunction(): FunctionBuilder {
 }
 
 /** keep(out, groups of 32, first group, k0…k3, limit, kept): four Threefry blocks at a time. */
-function keepFunction(): FunctionBuilder {
-  const f = new FunctionBuilder("keep", [...new Array<number>(8).fill(I32), F32]);
+function keepFunction(pool: ConstantPool): FunctionBuilder {
+  const f = new FunctionBuilder("keep", [...new Array<number>(8).fill(I32), F32], pool);
   const [out, groups, first, limit, kept] = [0, 1, 2, 7, 8];
   const group = f.local(I32);
   const keys = Array.from({ length: 5 }, () => f.local(V128));
@@ -265,13 +298,13 @@ export interface ElementwiseModule {
 }
 
 /** The functions this file contributes to the assembled kernels. */
-export function elementwiseFunctions(): FunctionBuilder[] {
+export function elementwiseFunctions(pool: ConstantPool): FunctionBuilder[] {
   return [
-    geluFunction(),
-    geluGradientFunction(),
-    multiplyFunction(),
-    softmaxFunction(),
-    softmaxGradientFunction(),
-    keepFunction(),
+    geluFunction(pool),
+    geluGradientFunction(pool),
+    multiplyFunction(pool),
+    softmaxFunction(pool),
+    softmaxGradientFunction(pool),
+    keepFunction(pool),
   ];
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
-import { encodeModule } from "./assembler.ts";
+import { ConstantPool, encodeModule } from "./assembler.ts";
 import { elementwiseFunctions, type ElementwiseModule } from "./elementwise_wasm.ts";
 import { gemm, gemmFunctions, type GemmModule, packedBytes } from "./gemm_wasm.ts";
 import type { Loops, Product } from "./scalar.ts";
@@ -47,10 +47,10 @@ function bind(wasm: Emscripten): WasmLoops {
         "use that release",
     );
   }
-  const code = new WebAssembly.Module(
-    encodeModule([...gemmFunctions(), ...elementwiseFunctions()]),
-  );
-  const module = new WebAssembly.Instance(code, { host: { memory } })
+  const pool = new ConstantPool(wasm._malloc(CONSTANTS) >>> 0);
+  const code = encodeModule([...gemmFunctions(), ...elementwiseFunctions(pool)]);
+  new Int32Array(memory.buffer, pool.address, CONSTANTS / 4).set(pool.words());
+  const module = new WebAssembly.Instance(new WebAssembly.Module(code), { host: { memory } })
     .exports as unknown as GemmModule & ElementwiseModule;
   const slots: { address: number; length: number }[] = [];
   const reserve = (slot: number, length: number) => {
@@ -65,6 +65,9 @@ function bind(wasm: Emscripten): WasmLoops {
   const spare = wasm._malloc(3 * 128) >>> 0;
   return { loops: bindLoops(module, { packing, spare, memory }), reserve };
 }
+
+/** Bytes set aside for constants. */
+const CONSTANTS = 512;
 
 /** Bytes set aside for packing a product's operand. */
 const PACKING = 1 << 22;
