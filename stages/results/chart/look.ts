@@ -39,7 +39,7 @@ export const DASHES = [
   [3, 1],
 ] as const;
 
-/** Ink, faint ink and rules; the page swaps these three for its own in a dark theme. */
+/** Ink, faint ink and rules; the page swaps these for its own in a dark theme. */
 export const INK = "#1b1b1b";
 export const FAINT = "#595959";
 export const RULE = "#d6d6d6";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { FAINT, INK, RULE } from "../chart/look.ts";
-import type { Table } from "../table.ts";
+import { COLOURS, FAINT, INK, RULE } from "../chart/look.ts";
+import type { Column, Table } from "../table.ts";
 import { type Html, html, trusted } from "./html.ts";
 
 /**
@@ -18,11 +18,9 @@ export function tableHtml(table: Table): Html {
     groups.at(-1)!.push(row);
     if (breaks.has(index) && index < table.rows.length - 1) groups.push([]);
   });
-  const side = (column: number) =>
-    trusted(table.columns[column]?.align === "right" ? ' class="right"' : "");
-  const head = table.columns.map((column, index) =>
+  const head = table.columns.map((column) =>
     html`
-      <th scope="col" ${side(index)}>${column.title}</th>
+      <th scope="col" ${sideOf(column)}>${column.title}</th>
     `
   );
   const bodies = groups.map((rows) =>
@@ -30,7 +28,9 @@ export function tableHtml(table: Table): Html {
       <tbody>
       ${rows.map((row) =>
         html`
-          <tr>${row.map((cell, index) => cellHtml(cell, index, rows, row, side))}</tr>
+          <tr>${row.map((cell, index) =>
+            cellHtml(cell, index, { columns: table.columns, rows, row })
+          )}</tr>
         `
       )}</tbody>
     `
@@ -50,6 +50,10 @@ export function tableHtml(table: Table): Html {
   `;
 }
 
+function sideOf(column: Column | undefined): Html {
+  return trusted(column?.align === "right" ? ' class="right"' : "");
+}
+
 /** Verdicts are told by their words; colour repeats them. */
 const VERDICT_CLASS: Readonly<Record<string, string>> = {
   reproduced: "good",
@@ -63,17 +67,20 @@ const VERDICT_CLASS: Readonly<Record<string, string>> = {
 function cellHtml(
   cell: string,
   index: number,
-  rows: readonly (readonly string[])[],
-  row: readonly string[],
-  side: (column: number) => Html,
+  place: {
+    readonly columns: readonly Column[];
+    /** The row group the cell is in, and its row. */
+    readonly rows: readonly (readonly string[])[];
+    readonly row: readonly string[];
+  },
 ): Html {
+  const { columns, rows, row } = place;
   if (index > 0) {
-    if (VERDICT_CLASS[cell]) {
-      return html`<td class="verdict ${VERDICT_CLASS[cell]}">${cell}</td>`;
-    }
+    const verdict = columns[index]?.title === "Verdict" ? VERDICT_CLASS[cell] : undefined;
+    if (verdict) return html`<td class="verdict ${verdict}">${cell}</td>`;
     return cell.length > 40
       ? html`<td class="wide">${cell}</td>`
-      : html`<td${side(index)}>${cell}</td>`;
+      : html`<td${sideOf(columns[index])}>${cell}</td>`;
   }
   // One header for all rows of a group whose first cells are empty below the first.
   const first = rows[0] === row;
@@ -84,8 +91,8 @@ function cellHtml(
 }
 
 /**
- * A figure from the plot stage, inlined: its ids made unique on the page, its three inks handed to
- * the page's theme.
+ * A figure from the plot stage, inlined: its ids made unique on the page, its inks and its two
+ * commonest colours handed to the page's theme.
  *
  * @throws {SyntaxError} If `svg` does not start with an `<svg>` element.
  */
@@ -106,7 +113,9 @@ export function figureHtml(svg: string, options: {
     )
     .replaceAll(`"${INK}"`, '"var(--ink)"')
     .replaceAll(`"${FAINT}"`, '"var(--faint)"')
-    .replaceAll(`"${RULE}"`, '"var(--rule)"');
+    .replaceAll(`"${RULE}"`, '"var(--rule)"')
+    .replaceAll(`"${COLOURS[0]}"`, '"var(--first)"')
+    .replaceAll(`"${COLOURS[1]}"`, '"var(--second)"');
   return html`
     <figure id="${options.id}">
       <div class="scroll" role="region" tabindex="0" aria-label="Figure: ${options.title}">

@@ -9,6 +9,7 @@ export const STYLE = `
   color-scheme: light dark;
   --paper: #fdfdfb; --ink: #1b1b1b; --faint: #595959; --rule: #d6d6d6; --tint: #f2f1ec;
   --link: #00568a; --good: #00664a; --bad: #a33f00; --mark: #8a5a00;
+  --first: #0072B2; --second: #D55E00;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   --serif: ui-serif, Charter, "Iowan Old Style", "Source Serif 4", Georgia, Cambria, serif;
 }
@@ -16,6 +17,7 @@ export const STYLE = `
   :root {
     --paper: #161716; --ink: #e8e6e1; --faint: #a9a7a1; --rule: #3c3d3b; --tint: #21221f;
     --link: #8cc8ff; --good: #5fd3a8; --bad: #ff9f66; --mark: #f0c060;
+    --first: #3d9be0; --second: #f28a3c;
   }
 }
 * { box-sizing: border-box; }
@@ -64,13 +66,16 @@ code { font: .88em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
 .verdict.good { color: var(--good); } .verdict.bad { color: var(--bad); } .verdict.open { color: var(--faint); }
 footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size: .95rem; }
 @media print {
-  :root { --paper: #fff; --ink: #000; --faint: #333; --rule: #bbb; --tint: #f4f4f4; --link: #000; --good: #000; --bad: #000; --mark: #000; }
+  :root { --paper: #fff; --ink: #000; --faint: #333; --rule: #bbb; --tint: #f4f4f4; --link: #000; --good: #000; --bad: #000; --mark: #000; --first: #0072B2; --second: #D55E00; }
   body { font-size: 10.5pt; }
   nav, .skip { display: none; }
   .scroll { overflow: visible; }
-  th, td { white-space: normal; }
-  figure svg { min-width: 0; }
-  figure, table, .notice { break-inside: avoid; }
+  table { font-size: 8pt; }
+  th, td { white-space: normal; padding-right: .5rem; }
+  td.right { white-space: nowrap; }
+  figure svg { min-width: 0; max-height: 22cm; }
+  figure svg, tr, .notice { break-inside: avoid; }
+  summary { display: none; }
   h2, h3, caption { break-after: avoid; }
 }
 `.trim();
