@@ -63,21 +63,16 @@ export interface GptStep {
  * disposed. Parameters the loss does not depend on, as under `bypass`, stay as they are.
  */
 export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
-  const { sequences: { ids, length }, next } = options.excerpts;
-  const count = ids.length / length, atOnce = options.atOnce ?? count;
+  const parts = pieces(options.excerpts, options.atOnce);
   const result = tf.tidy(() => {
     let loss: tf.Scalar | undefined;
     const gradients = new Map<string, tf.Tensor>();
-    for (let first = 0, i = 0; first < count; first += atOnce, i++) {
-      const from = first * length, to = Math.min(count, first + atOnce) * length;
-      const stream = atOnce >= count ? String(options.step) : `${options.step}.${i}`;
+    for (const [i, excerpts] of parts.entries()) {
+      const stream = parts.length === 1 ? String(options.step) : `${options.step}.${i}`;
       const part = gptGradients(parameters, {
         shape: options.shape,
-        excerpts: {
-          sequences: { ids: ids.subarray(from, to), length },
-          next: next.subarray(from, to),
-        },
-        divisor: ids.length,
+        excerpts,
+        divisor: options.excerpts.next.length,
         dropout: dropoutAt(options.dropoutRate, { seed: options.seed, step: stream }),
       });
       loss = loss === undefined ? part.loss : tf.add(loss, part.loss);
@@ -116,19 +111,31 @@ export function gptGradients(
   return { loss: value, gradients: new Map(named) };
 }
 
-/** Mean loss in nats per token over batches, without dropout. */
+/** Mean loss in nats per token over batches of equal size, without dropout. */
 export async function meanLoss(
   parameters: Parameters,
-  options: { shape: GptShape; batches: Iterable<Excerpts> },
+  options: { shape: GptShape; batches: Iterable<Excerpts>; atOnce?: number },
 ): Promise<number> {
-  let sum = 0, count = 0;
-  for (const { sequences, next } of options.batches) {
-    const loss = tf.tidy(() =>
-      crossEntropy(predictNext(options.shape, parameters, { sequences }), next)
-    );
-    sum += (await readTensor(loss))[0]!;
-    loss.dispose();
-    count++;
+  let sum = 0, tokens = 0;
+  for (const batch of options.batches) {
+    tokens += batch.next.length;
+    for (const { sequences, next } of pieces(batch, options.atOnce)) {
+      const loss = tf.tidy(() => {
+        const logits = predictNext(options.shape, parameters, { sequences });
+        return crossEntropy(logits, next, { divisor: 1 });
+      });
+      sum += (await readTensor(loss))[0]!;
+      loss.dispose();
+    }
   }
-  return sum / count;
+  return sum / tokens;
+}
+
+/** A batch in pieces of `atOnce` sequences; whole unless given. */
+function pieces({ sequences: { ids, length }, next }: Excerpts, atOnce?: number): Excerpts[] {
+  const step = (atOnce ?? ids.length / length) * length;
+  return Array.from({ length: Math.ceil(ids.length / step) }, (_, i) => ({
+    sequences: { ids: ids.subarray(i * step, (i + 1) * step), length },
+    next: next.subarray(i * step, (i + 1) * step),
+  }));
 }

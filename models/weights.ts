@@ -1,14 +1,16 @@
 /**
- * A trained classifier as a file's content: its weights, with its shape and origin as metadata.
+ * A trained model as a file's content: its weights, with its shape and origin as metadata.
  *
  * @module
  */
 import type { ClassifierShape } from "./classifier.ts";
 import { FUSIONS, GATE_REDUCES } from "./fusion.ts";
+import type { GptShape } from "./gpt.ts";
+import { RUNS } from "./intensity.ts";
 import { ENCODINGS } from "./positions.ts";
 import type { StoredTensor, TensorFile } from "./safetensors.ts";
 
-/** What a weights file says of its model. */
+/** What a weights file says of its classifier. */
 export interface Trained {
   readonly shape: ClassifierShape;
   readonly seed: number;
@@ -34,25 +36,7 @@ export function trainedFile(
  * @throws {SyntaxError} If it does not describe a classifier.
  */
 export function trainedFrom({ metadata }: TensorFile): Trained {
-  const one = <T extends string>(name: string, allowed: readonly T[]): T => {
-    const found = allowed.find((value) => value === metadata[name]);
-    if (found === undefined) {
-      throw new SyntaxError(
-        `Cannot read a classifier: "${name}" must be one of ${allowed.join(", ")}, found ` +
-          `${metadata[name]}`,
-      );
-    }
-    return found;
-  };
-  const whole = (name: string): number => {
-    const value = metadata[name] ?? "";
-    if (!/^[0-9]{1,15}$/.test(value)) {
-      throw new SyntaxError(
-        `Cannot read a classifier: "${name}" must be a whole number, found "${value}"`,
-      );
-    }
-    return Number(value);
-  };
+  const { one, whole } = fields(metadata);
   one("model", ["classifier"]);
   return {
     shape: {
@@ -71,5 +55,72 @@ export function trainedFrom({ metadata }: TensorFile): Trained {
       dFf: whole("dFf"),
     },
     seed: whole("seed"),
+  };
+}
+
+/** What a weights file says of its language model. */
+export interface TrainedGpt {
+  readonly shape: GptShape;
+  /** Which of the paper's runs its intensity is. */
+  readonly run: number;
+  readonly seed: number;
+}
+
+/** A language model's weights file. */
+export function gptFile(
+  { shape, run, seed }: TrainedGpt,
+  tensors: ReadonlyMap<string, StoredTensor>,
+): TensorFile {
+  const { vocabulary, context, d, heads, layers, bypass } = shape;
+  const numbers = { vocabulary, context, d, heads, layers, run, seed };
+  const metadata = Object.entries(numbers).map(([name, n]) => [name, String(n)]);
+  return {
+    metadata: { model: "gpt", bypass: String(bypass), ...Object.fromEntries(metadata) },
+    tensors,
+  };
+}
+
+/**
+ * The shape and seed in a language model's weights file.
+ *
+ * @throws {SyntaxError} If it does not describe a language model.
+ */
+export function gptFrom({ metadata }: TensorFile): TrainedGpt {
+  const { one, whole } = fields(metadata);
+  one("model", ["gpt"]);
+  const run = Number(one("run", RUNS.map((_, i) => String(i))));
+  return {
+    run,
+    seed: whole("seed"),
+    shape: {
+      vocabulary: whole("vocabulary"),
+      context: whole("context"),
+      d: whole("d"),
+      heads: whole("heads"),
+      layers: whole("layers"),
+      intensity: RUNS[run],
+      bypass: one("bypass", ["true", "false"]) === "true",
+    },
+  };
+}
+
+/** Reads metadata: a word of a list, or a whole number. */
+function fields(metadata: Readonly<Record<string, string>>) {
+  return {
+    one<T extends string>(name: string, allowed: readonly T[]): T {
+      const found = allowed.find((value) => value === metadata[name]);
+      if (found !== undefined) return found;
+      throw new SyntaxError(
+        `Cannot read weights: "${name}" must be one of ${allowed.join(", ")}, found ` +
+          `${metadata[name]}`,
+      );
+    },
+    whole(name: string): number {
+      const value = metadata[name] ?? "";
+      if (/^[0-9]{1,16}$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+      throw new SyntaxError(
+        `Cannot read weights: "${name}" must be a whole number, found "${value}"`,
+      );
+    },
   };
 }

@@ -3,30 +3,28 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import type { Documents } from "../models/batch.ts";
 import { type ClassifierShape, classifierSpecs, entersAttention } from "../models/classifier.ts";
 import { FUSIONS, GATE_REDUCES } from "../models/fusion.ts";
-import {
-  disposeParameters,
-  initialParameters,
-  parameterCount,
-  type Parameters,
-  parametersFrom,
-  readParameters,
-} from "../models/parameters.ts";
-import { type Moments, zeroMoments } from "../models/optimizer.ts";
+import { parameterCount, readParameters } from "../models/parameters.ts";
 import { ENCODINGS } from "../models/positions.ts";
 import { permutation, streamKey } from "../models/random.ts";
-import { decodeTensors, encodeTensors, type StoredTensor } from "../models/safetensors.ts";
+import { encodeTensors } from "../models/safetensors.ts";
 import { measure, trainStep } from "../models/training.ts";
 import { readTensor } from "../models/webgpu.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
+import {
+  disposeState,
+  freshState,
+  loadState,
+  saveState,
+  type TrainingState,
+} from "./training/state.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -91,14 +89,7 @@ interface Progress {
 
 type Loss = ReturnType<typeof trainStep>;
 
-/** A run's tensors. */
-interface State {
-  readonly parameters: Parameters;
-  readonly moments: Map<string, Moments>;
-  /** Values of the best epoch so far. */
-  best: ReadonlyMap<string, StoredTensor>;
-  readonly progress: Progress;
-}
+type State = TrainingState<Progress>;
 
 /**
  * Trains by the paper's protocol: AdamW, gradient norm clipped, best epoch by validation accuracy
@@ -149,8 +140,10 @@ async function run(context: StageContext<Params>): Promise<void> {
   const specs = classifierSpecs(shape);
   await startBackend(context.backend);
   const variant = p.protocol === "authors-code" ? `${p.fusion}/${p.encoding}` : undefined;
-  const state = restored(context, shape) ??
-    fresh(initialParameters(specs, { seed: p.seed, variant }));
+  const state = loadState<Progress>(context.checkpoints, specs) ?? freshState(specs, {
+    start: { seed: p.seed, variant },
+    progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
+  });
   await trainEpochs(context, { shape, file, state });
   const { progress } = state;
   writeJson(context.output("history"), {
@@ -168,8 +161,7 @@ async function run(context: StageContext<Params>): Promise<void> {
   const best = progress.epochs[progress.bestEpoch - 1]!;
   context.metric("validationAccuracy", best.validationAccuracy);
   context.metric("bestEpoch", best.epoch);
-  disposeParameters(state.parameters);
-  for (const { first, second } of state.moments.values()) first.dispose(), second.dispose();
+  disposeState(state);
 }
 
 /** A corpus's documents for training and for validation. */
@@ -256,7 +248,7 @@ async function trainEpochs(
       if (progress.steps % readEvery === 0 || progress.batches === stepsPerEpoch) await flush();
       if (progress.steps % p.checkpoint_every === 0) {
         await flush();
-        await checkpoint(context, state);
+        await saveState(context.checkpoints, state);
       }
       const seen = Math.min(documents, progress.batches * p.batch);
       context.progress({
@@ -303,65 +295,6 @@ function exhausted({ epochs }: Progress, p: Params): boolean {
     else since++;
   }
   return since >= p.patience;
-}
-
-function fresh(parameters: Parameters): State {
-  return {
-    parameters,
-    moments: zeroMoments(parameters),
-    best: new Map(),
-    progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
-  };
-}
-
-const CHECKPOINT = "checkpoint.safetensors";
-
-/** Writes the state under a temporary name, then renames: a checkpoint is whole or absent. */
-async function checkpoint(context: StageContext<Params>, state: State): Promise<void> {
-  if (context.checkpoints === undefined) return;
-  const tensors = new Map<string, StoredTensor>();
-  const put = (part: string, values: ReadonlyMap<string, StoredTensor>) => {
-    for (const [name, tensor] of values) tensors.set(`${part}/${name}`, tensor);
-  };
-  const moments = (which: keyof Moments) =>
-    readParameters(new Map([...state.moments].map(([name, m]) => [name, m[which]])));
-  put("parameter", await readParameters(state.parameters));
-  put("first", await moments("first"));
-  put("second", await moments("second"));
-  put("best", state.best);
-  const bytes = encodeTensors({ metadata: { progress: JSON.stringify(state.progress) }, tensors });
-  const path = join(context.checkpoints, CHECKPOINT);
-  Deno.writeFileSync(`${path}.partial`, bytes);
-  Deno.renameSync(`${path}.partial`, path);
-}
-
-/** The state of the last checkpoint; `undefined` if there is none. */
-function restored(context: StageContext<Params>, shape: ClassifierShape): State | undefined {
-  if (context.checkpoints === undefined) return undefined;
-  let bytes: Uint8Array;
-  try {
-    bytes = Deno.readFileSync(join(context.checkpoints, CHECKPOINT));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  const { metadata, tensors } = decodeTensors(bytes);
-  const specs = classifierSpecs(shape);
-  const part = (prefix: string) =>
-    new Map(
-      [...tensors].filter(([name]) => name.startsWith(`${prefix}/`)).map(([name, tensor]) => [
-        name.slice(prefix.length + 1),
-        tensor,
-      ]),
-    );
-  const parameters = parametersFrom(specs, part("parameter"));
-  const first = parametersFrom(specs, part("first"));
-  const second = parametersFrom(specs, part("second"));
-  const moments = new Map(
-    specs.map(({ name }) => [name, { first: first.get(name)!, second: second.get(name)! }]),
-  );
-  const progress = JSON.parse(metadata.progress!) as Progress;
-  return { parameters, moments, best: part("best"), progress };
 }
 
 function writeJson(path: string, value: unknown): void {

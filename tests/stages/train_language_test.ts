@@ -1,0 +1,135 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { writeTokenFile } from "../../data/token_file.ts";
+import { generate } from "../../stages/generate.ts";
+import { trainLanguage } from "../../stages/train_language.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+
+const small = {
+  run: 4,
+  seed: 0,
+  d_model: 16,
+  heads: 2,
+  layers: 1,
+  context: 8,
+  batch: 4,
+  iterations: 12,
+  learning_rate: 2e-2,
+  min_learning_rate: 2e-3,
+  warmup: 2,
+  eval_every: 4,
+  eval_batches: 2,
+  sequences_at_once: 3,
+  checkpoint_every: 5,
+};
+
+/** A text that repeats: `abcdeabcde…`. */
+function writeText(path: string): void {
+  const part = (length: number) => {
+    const ids = Uint16Array.from({ length }, (_, i) => i % 5);
+    return { labels: Uint16Array.of(0), offsets: Uint32Array.of(0, length), ids, clipped: 0 };
+  };
+  writeTokenFile(path, {
+    vocabularySize: 5,
+    maxLength: 300,
+    classes: ["text"],
+    splits: { train: part(300), validation: part(60), test: part(60) },
+  });
+}
+
+interface Options {
+  readonly checkpoints?: string;
+  readonly dieAt?: number;
+}
+
+async function trained(params: Record<string, unknown> = {}, options: Options = {}) {
+  const directory = Deno.makeTempDirSync();
+  writeText(join(directory, "corpus"));
+  const stage: typeof trainLanguage = {
+    ...trainLanguage,
+    run: (context) =>
+      trainLanguage.run({
+        ...context,
+        progress({ done }) {
+          if (done === options.dieAt) throw new Error("killed");
+        },
+      }),
+  };
+  try {
+    const { outputs } = await runStage(stage, { ...small, ...params }, {
+      directory,
+      inputs: { tokens: artifact(join(directory, "corpus")) },
+      ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    });
+    return {
+      weights: Deno.readFileSync(outputs.weights!),
+      history: Deno.readTextFileSync(outputs.history!),
+    };
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+}
+
+Deno.test("a language model learns, evaluates on schedule, and keeps its best weights", async () => {
+  const { history } = await trained({ iterations: 42, eval_every: 20 });
+  const { evaluations, bestIteration, bestValidationLoss, steps } = JSON.parse(history);
+  assertEquals(evaluations.map((e: { iteration: number }) => e.iteration), [0, 20, 40, 42]);
+  assertEquals(steps, 42);
+  const losses = evaluations.map((e: { validationLoss: number }) => e.validationLoss);
+  assertEquals(bestValidationLoss, Math.min(...losses));
+  assertEquals(bestIteration, evaluations[losses.indexOf(bestValidationLoss)].iteration);
+  assert(Math.abs(losses[0] - Math.log(5)) < 0.1, "it starts as good as guessing");
+  assert(bestValidationLoss < 0.5, `best loss ${bestValidationLoss}`);
+});
+
+Deno.test("a language model killed at any step and resumed equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  for (const dieAt of [3, 5, 6, 8, 10, 11, 12]) {
+    const checkpoints = Deno.makeTempDirSync();
+    await assertRejects(() => trained({}, { checkpoints, dieAt }), Error, "killed");
+    assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
+    Deno.removeSync(checkpoints, { recursive: true });
+  }
+});
+
+Deno.test("a bypassed predictor changes nothing but the weights file", async () => {
+  const [plain, bypassed] = [await trained({ run: 0 }), await trained({ run: 4, bypass: true })];
+  const { evaluations } = JSON.parse(plain.history);
+  assertEquals(JSON.parse(bypassed.history).evaluations, evaluations);
+  assert(String(plain.weights) !== String(bypassed.weights));
+  const modulated = await trained({ run: 4 });
+  assert(JSON.stringify(JSON.parse(modulated.history).evaluations) !== JSON.stringify(evaluations));
+});
+
+Deno.test("a text shorter than the context is refused", async () => {
+  await assertRejects(() => trained({ context: 100 }), Error, 'split "validation" must have more');
+});
+
+Deno.test("generated text is made of the symbols, the same with each seed, and timed", async () => {
+  const { weights } = await trained({ iterations: 60, eval_every: 60 });
+  const directory = Deno.makeTempDirSync();
+  const write = (name: string) => join(directory, name);
+  writeText(write("corpus"));
+  Deno.writeFileSync(write("weights"), weights);
+  const symbols = [..."abcde"].map((letter) => letter.codePointAt(0));
+  Deno.writeTextFileSync(write("vocabulary"), JSON.stringify({ unit: "character", symbols }));
+  const inputs = {
+    tokens: artifact(write("corpus")),
+    weights: artifact(write("weights")),
+    vocabulary: artifact(write("vocabulary")),
+  };
+  const params = { samples: 2, tokens: 20, seed: 3 };
+  const { outputs, metrics } = await runStage(generate, params, { directory, inputs });
+  const samples = Deno.readTextFileSync(outputs.samples!);
+  const { run, texts } = JSON.parse(samples);
+  assertEquals(run, 4);
+  assertEquals(texts.length, 2);
+  for (const text of texts) assert(/^a[a-e]{20}$/.test(text), text);
+  assert(texts[0].includes("abcdeabcde"), texts[0]);
+  const { speeds } = JSON.parse(Deno.readTextFileSync(outputs.speed!));
+  assertEquals(speeds.map((s: { cache: boolean }) => s.cache), [false, true]);
+  assert(metrics.tokensPerSecond! > 0 && metrics.tokensPerSecondCached! > 0);
+  const again = await runStage(generate, params, { directory, inputs });
+  assertEquals(Deno.readTextFileSync(again.outputs.samples!), samples);
+  Deno.removeSync(directory, { recursive: true });
+});
