@@ -40,6 +40,8 @@ const params = z.strictObject({
   paper_deltas: z.array(seriesSchema).default([]),
   /** Seeds behind each cell of the paper's tables. */
   paper_seeds: z.number().int().min(2).default(5),
+  /** dataset → documents of the whole data set; a corpus of fewer is labelled a sample. */
+  paper_documents: z.record(z.string(), z.number().int().positive()).default({}),
   /** What the paper claims, each to be judged. */
   claims: z.array(claimSchema).default([]),
 });
@@ -71,6 +73,7 @@ export const aggregate = defineStage({
       published: params.published,
       paperDeltas: params.paper_deltas,
       paperSeeds: params.paper_seeds,
+      paperDocuments: params.paper_documents,
       claims: params.claims,
     });
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));

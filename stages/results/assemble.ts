@@ -11,7 +11,7 @@ import { compareDatasets, compareEncodings, compareOperators } from "./order.ts"
 import type { Series, Tables } from "./paper/numbers.ts";
 import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
-import { summarize } from "./statistics/sample.ts";
+import { sum, summarize } from "./statistics/sample.ts";
 
 /** Coordinates of an artifact, `{ dataset, operator, seed }`. */
 export type At = Readonly<Record<string, string>>;
@@ -31,6 +31,8 @@ export interface AssembleOptions {
   readonly published: Tables;
   readonly paperDeltas: readonly Series[];
   readonly paperSeeds: number;
+  /** dataset → documents of the whole data set. */
+  readonly paperDocuments: Readonly<Record<string, number>>;
   readonly claims: readonly Claim[];
 }
 
@@ -72,9 +74,10 @@ export function assembleResults(
   refuseTwins(runs, "evaluate.metrics");
   refuseTwins(histories, "train.history");
 
-  const corpora = new Map(
-    artifacts.corpora.map(({ at, value }) => [at["dataset"] ?? "data", value]),
-  );
+  const corpora = new Map(artifacts.corpora.map(({ at, value }) => {
+    const dataset = at["dataset"] ?? "data";
+    return [dataset, asSample(value, options.paperDocuments[dataset])];
+  }));
   const names = unique([...corpora.keys(), ...runs.map((run) => run.dataset)]);
   const datasets = names
     .map((dataset) => ({
@@ -135,6 +138,19 @@ export function assembleResults(
       }),
     missing: missingCells(runs, compare),
   };
+}
+
+/** Share of a data set's documents that counts as all: some rows have no word and are dropped. */
+const WHOLE = 0.99;
+
+/** Relabels a corpus as a sample if it holds fewer documents than the whole data set. */
+function asSample(corpus: Corpus, whole: number | undefined): Corpus {
+  const { kind, note } = corpus.source;
+  if (whole === undefined || kind !== "official") return corpus;
+  const documents = sum(Object.values(corpus.splits).map((split) => split.documents));
+  if (documents >= WHOLE * whole) return corpus;
+  const text = `${note} Only ${documents} of the ${whole} documents were used.`;
+  return { ...corpus, source: { ...corpus.source, kind: "sample", note: text.trim() } };
 }
 
 type Cell = Pick<Run, "dataset" | "encoding" | "operator" | "seed">;

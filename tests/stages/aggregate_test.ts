@@ -93,6 +93,19 @@ Deno.test("missing runs are listed and only complete pairs count", async () => {
   assertEquals(results.deltas[0]!.pairs.map((pair) => pair.seed), [0, 2]);
 });
 
+Deno.test("a subset of an official file is a sample, not the full data", async () => {
+  // ARXIV has 50,000 made-up documents in its two splits.
+  for (
+    const [whole, kind] of [[50000, "official"], [50400, "official"], [90000, "sample"]] as const
+  ) {
+    const { results, table } = await aggregated([ARXIV], { paper_documents: { arxiv: whole } });
+    const source = results.datasets[0]!.corpus!.source;
+    assertEquals(source.kind, kind, `of ${whole}`);
+    assertEquals(source.note.includes("Only 50000 of the 90000"), kind === "sample");
+    assertEquals(table("table1.md").includes("This run: full data"), kind === "official");
+  }
+});
+
 Deno.test("several encodings make a table of the paper's third table's shape", async () => {
   const learned = { ...ARXIV, encoding: "learned" };
   const table3 = { arxiv: { "learned.add": [62.29, 3.24], "sinusoidal.add": [59.22, 1.07] } };

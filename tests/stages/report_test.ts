@@ -148,6 +148,13 @@ Deno.test("the page shows the paper's number under ours and names the results it
   assertStringIncludes(page, results.sha256);
 });
 
+Deno.test("the page tells how long the runs trained and with how many parameters", async () => {
+  const { page } = await paged([AG]);
+  // Made-up histories have 8, 7 or 6 epochs by seed.
+  assertStringIncludes(page, '<td class="right">6–8</td>');
+  assertStringIncludes(page, '<td class="right">123\u202f456</td>');
+});
+
 Deno.test("a page without a single run still opens", async () => {
   const { page } = await paged([]);
   tagsOf(page);

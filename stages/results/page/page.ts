@@ -13,6 +13,7 @@ import { encodingTitle, operatorTitle } from "../order.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
 import type { Results } from "../results.ts";
 import type { Table } from "../table.ts";
+import { trainingTable } from "../training_table.ts";
 import { type Html, html, trusted } from "./html.ts";
 import { figureHtml, svgText, tableHtml } from "./parts.ts";
 import { STYLE } from "./style.ts";
@@ -88,12 +89,9 @@ export function pageHtml(results: Results, parts: PageParts): string {
 function leadText(results: Results): string {
   const runs = results.conditions.reduce((total, cell) => total + cell.n, 0);
   if (runs === 0) return "No run has been evaluated yet.";
-  const protocols = results.protocols.length === 0
-    ? ""
-    : `, trained by the ${results.protocols.map((name) => `“${name}”`).join(" and ")} protocol`;
   return `${counted(runs, "run")}: ${counted(results.datasets.length, "dataset")}, ${
     counted(results.operators.length, "fusion operator")
-  }, ${counted(results.seeds.length, "seed")}${protocols}.`;
+  }, ${counted(results.seeds.length, "seed")}.`;
 }
 
 /** Says first of all which numbers are not measurements on the paper's data. */
@@ -181,9 +179,10 @@ function runSection(results: Results): Section {
         <li>Fusion operators: ${operators || "none"}</li>
         <li>Positional encodings: ${encodings || "none"}</li>
         <li>Seeds: ${results.seeds.join(", ") || "none"}</li>
-        <li>Protocol: ${results.protocols.join(", ") || "not recorded"}</li>
       </ul>
-      ${missingHtml(results)}
+      ${results.curves.length > 0 ? tableHtml(trainingTable(results)) : null} ${missingHtml(
+        results,
+      )}
     `,
   };
 }
