@@ -156,6 +156,17 @@ Deno.test("every operator of the paper has its diagram, every arrow a head that 
   for (const head of heads) assertStringIncludes(svg, `<marker id="${head}"`);
 });
 
+Deno.test("every epoch of a short training has its tick", async () => {
+  // Made-up histories have eight epochs at seed 0.
+  const { svg } = await drawn(await resultsOf([{ ...SHORT, correct: { add: [400] } }]), {
+    kind: "curves",
+  });
+  for (let epoch = 1; epoch <= 8; epoch++) {
+    const shown = texts(svg).filter((text) => text === String(epoch)).length;
+    assertEquals(shown, 2, `epoch ${epoch} on both panels`);
+  }
+});
+
 Deno.test("without runs a figure says that there is nothing to show", async () => {
   const results = await resultsOf([]);
   const delta = await drawn(results, { kind: "delta" });

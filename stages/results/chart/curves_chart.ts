@@ -145,7 +145,13 @@ function panel(results: Results, options: {
       type: "quantitative",
       title: "Epoch",
       scale: { domain: [first, Math.max(last, first + 1)], nice: false, zero: false },
-      axis: { grid: false, format: "d", labelFlush: false, values: wholeTicks(last) },
+      axis: {
+        grid: false,
+        format: "d",
+        labelFlush: false,
+        labelOverlap: false,
+        values: wholeTicks(first, last),
+      },
     },
     y: {
       field: "value",
@@ -194,9 +200,10 @@ function panel(results: Results, options: {
   };
 }
 
-function wholeTicks(last: number): number[] {
-  const step = Math.max(1, Math.ceil(last / 10));
-  return Array.from({ length: Math.floor(last / step) + 1 }, (_, index) => index * step);
+/** Whole epochs, at most a dozen of them, the first included. */
+function wholeTicks(first: number, last: number): number[] {
+  const step = Math.max(1, Math.ceil((last - first) / 10));
+  return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => first + i * step);
 }
 
 function describe(results: Results, dataset: string): string {

@@ -29,7 +29,7 @@ body {
 }
 .skip { position: absolute; left: -999rem; top: 0; padding: .6rem 1rem; background: var(--paper); }
 .skip:focus { left: 0; z-index: 1; }
-header, main, footer { max-width: 60rem; margin: 0 auto; padding: 0 1.25rem; }
+header, main, footer { max-width: 66rem; margin: 0 auto; padding: 0 1.25rem; }
 header { padding-top: 3.5rem; }
 p, li, dd { max-width: 42rem; }
 h1 { font-size: 2.1rem; line-height: 1.15; margin: 0 0 .75rem; max-width: 48rem; text-wrap: balance; }
