@@ -4,6 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
+import { deviceAdam } from "./kernels/device_training.ts";
 import { onHost, runHost } from "./kernels/host.ts";
 import type { Parameters } from "./parameters.ts";
 import { cosTurns } from "./portable_math.ts";
@@ -92,16 +93,13 @@ export function optimizerStep(
     const coupled = options.kind === "adam" ? decay : 0;
     const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
     if (!onHost()) {
-      tf.tidy(() => {
-        const g = coupled === 0 ? gradient : tf.add(gradient, tf.mul(parameter, coupled));
-        moments.first.assign(tf.add(tf.mul(moments.first, beta1), tf.mul(g, 1 - beta1)));
-        moments.second.assign(
-          tf.add(tf.mul(moments.second, beta2), tf.mul(tf.square(g), 1 - beta2)),
-        );
-        const root = tf.add(tf.div(tf.sqrt(moments.second), correction), epsilon);
-        const kept = shrink === 1 ? parameter : tf.mul(parameter, shrink);
-        parameter.assign(tf.sub(kept, tf.div(tf.mul(moments.first, size), root)));
-      });
+      const tensors = { p: parameter, g: gradient, m: moments.first, v: moments.second };
+      const constants = { beta1, beta2, epsilon, coupled, shrink, size, correction };
+      const { p, m, v } = deviceAdam(tensors, constants);
+      parameter.assign(p);
+      moments.first.assign(m);
+      moments.second.assign(v);
+      tf.dispose([p, m, v]);
       continue;
     }
     const inputs = [parameter, gradient, moments.first, moments.second];

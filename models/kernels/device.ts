@@ -10,7 +10,7 @@ import { differentiable } from "./host.ts";
 import { ROTATIONS, type StreamKey } from "../random.ts";
 
 /** A kernel that computes one float32 tensor, one element an invocation. */
-interface DeviceCall {
+export interface DeviceCall {
   readonly inputs: Readonly<Record<string, tf.Tensor>>;
   readonly output: readonly number[];
   /** int32 constants by name, `uniforms.<name>` in the code. */
@@ -52,7 +52,7 @@ function program(name: string, call: DeviceCall) {
 }
 
 /** Runs a kernel under a name that stands for its code alone. It has no gradient. */
-function runDevice(name: string, call: DeviceCall): tf.Tensor {
+export function runDevice(name: string, call: DeviceCall): tf.Tensor {
   const kernelName = `lockstep.${name}`;
   if (tf.getKernel(kernelName, "webgpu") === undefined) {
     tf.registerKernel({

@@ -1,5 +1,6 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import { deviceGelu } from "../kernels/device_training.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /** The activations a feed-forward block can have. */
@@ -16,9 +17,7 @@ export function activate(x: tf.Tensor, activation: Activation): tf.Tensor {
  * Hendrycks & Gimpel 2016, eq. 1.
  */
 export function gelu(x: tf.Tensor): tf.Tensor {
-  if (!onHost()) {
-    return tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
-  }
+  if (!onHost()) return deviceGelu(x);
   const forward = () =>
     runHost("gelu", { inputs: [x], outputs: [x.shape] }, ([x], [y], _, loops) => {
       loops.gelu(x!, y!);

@@ -1,5 +1,6 @@
 /** @module */
-import * as tf from "@tensorflow/tfjs";
+import type * as tf from "@tensorflow/tfjs";
+import { deviceLayerNorm } from "../kernels/device_training.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /** What PyTorch adds to the variance. */
@@ -17,12 +18,7 @@ const EPSILON = 1e-5;
  */
 export function layerNorm(x: tf.Tensor, gain: tf.Tensor, bias?: tf.Tensor): tf.Tensor2D {
   const [n, c] = x.shape as [number, number];
-  if (!onHost()) {
-    const { mean, variance } = tf.moments(x, 1, true);
-    const normed = tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, EPSILON)));
-    const scaled: tf.Tensor2D = tf.mul(normed, gain);
-    return bias === undefined ? scaled : tf.add(scaled, bias);
-  }
+  if (!onHost()) return deviceLayerNorm(x, { gain, bias, epsilon: EPSILON });
   const inputs = bias === undefined ? [x, gain] : [x, gain, bias];
   return differentiable<tf.Tensor2D>(
     inputs,
