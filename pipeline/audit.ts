@@ -7,7 +7,7 @@
 import { join, relative } from "node:path";
 import { explain } from "./errors.ts";
 import { keyOf } from "./fingerprint.ts";
-import { isSha256, type Sha256 } from "./hash.ts";
+import { hashFile, isSha256, type Sha256 } from "./hash.ts";
 import { hashFiles } from "./hash_pool.ts";
 import { latestNames, type LatestRun, readLatest } from "./latest.ts";
 import { compareWithLock, formatLock, readLock, toEntry } from "./lockfile.ts";
@@ -16,9 +16,12 @@ import { SealError, unseal } from "./sealed.ts";
 import { filesBelow, type Store } from "./store.ts";
 import type { Manifest, Trace } from "./trace.ts";
 
-/** One thing that is not as it should be. */
+/**
+ * One thing that is not as it should be. `leftover` is what an interrupted or failed run left in the
+ * store: it belongs to nothing, and does no harm.
+ */
 export interface Finding {
-  readonly problem: "altered" | "missing" | "orphaned";
+  readonly problem: "altered" | "missing" | "orphaned" | "leftover";
   readonly what: "blob" | "trace" | "record" | "lock" | "output";
   /** Where it is or should be. */
   readonly path: string;
@@ -79,7 +82,10 @@ export async function auditStore(
     const found = digests.get(path)!;
     const owners = [...users.get(name as Sha256) ?? []];
     const instances = names(owners);
-    if (found !== name) {
+    if (path.endsWith(".tmp")) {
+      const message = "a file half written";
+      findings.push({ problem: "leftover", what: "blob", path, instances, message });
+    } else if (found !== name) {
       const message = found instanceof Error ? found.message : `its content has digest ${found}`;
       const run = owners[0]?.run;
       findings.push({
@@ -92,7 +98,7 @@ export async function auditStore(
       });
     } else if (owners.length === 0) {
       const message = "no trace names it";
-      findings.push({ problem: "orphaned", what: "blob", path, instances, message });
+      findings.push({ problem: "leftover", what: "blob", path, instances, message });
     }
   }
   for (const [digest, owners] of users) {
@@ -170,7 +176,8 @@ function readTraces(store: Store, findings: Finding[]): Map<Sha256, Trace> {
     };
     if (!isSha256(key) || !name.endsWith(".json")) {
       const message = "its name is not that of a trace";
-      findings.push({ problem: "orphaned", what: "trace", path, instances: [], message });
+      const problem = name.endsWith(".tmp") ? "leftover" : "orphaned";
+      findings.push({ problem, what: "trace", path, instances: [], message });
       continue;
     }
     try {
@@ -185,7 +192,10 @@ function readTraces(store: Store, findings: Finding[]): Map<Sha256, Trace> {
   return traces;
 }
 
-/** Locks must be written as this program writes them, and say what the store's traces say. */
+/**
+ * Locks must be as the latest run left or checked them, and say what the store's traces say. A key
+ * that the store lacks is none of its concern: a run that agreed with the lock may have other keys.
+ */
 function auditLocks(
   root: string,
   runs: ReadonlyMap<string, LatestRun>,
@@ -195,53 +205,41 @@ function auditLocks(
   const unchecked: string[] = [];
   for (const file of lockFiles(root)) {
     const shown = `lock/${file}`;
+    const path = join(root, "lock", file);
     const [experiment = "", profile = "", third] = file.split(".");
-    const run = `${experiment}.${profile}`;
-    const backend = third === "lock" ? "wasm" : third;
-    if (runs.get(run)?.backend !== backend) {
+    const name = `${experiment}.${profile}`;
+    const run = runs.get(name);
+    if (run?.backend !== (third === "lock" ? "wasm" : third) || run?.lock === undefined) {
       unchecked.push(shown);
       continue;
     }
-    const add = (problem: Finding["problem"], instances: string[], message: string) =>
-      findings.push({ problem, what: "lock", path: shown, instances, message, run });
+    const add = (instances: string[], message: string) =>
+      findings.push({
+        problem: "altered",
+        what: "lock",
+        path: shown,
+        instances,
+        message,
+        run: name,
+      });
     try {
-      const path = join(root, "lock", file);
+      if (hashFile(path) !== run.lock) add([], "it is not as the latest run left it");
       const lock = readLock(path, shown)!;
       if (formatLock({ experiment, profile }, lock) !== Deno.readTextFileSync(path)) {
-        add("altered", [], "its text is not as it was written");
+        add([], "its text is not as it was written");
       }
       for (const [instance, entry] of lock) {
         const trace = traces.get(entry.key);
-        if (!trace) add("missing", [instance], `the store has no trace of key ${entry.key}`);
-        else if (trace.instance !== instance && runs.get(run)!.keys[instance] !== entry.key) {
-          add("altered", [instance], `key ${entry.key} is that of ${trace.instance}`);
-        } else {
-          const now = toEntry(trace);
-          const differences = compareWithLock(
-            new Map([[instance, entry]]),
-            new Map([[instance, now]]),
-          );
-          const figures = JSON.stringify(entry.metrics) === JSON.stringify(sorted(now.metrics));
-          if (!figures) differences.push(`${instance}: its figures differ from the trace's`);
-          const outputs = Object.keys(entry.outputs).length === Object.keys(now.outputs).length;
-          if (!outputs) differences.push(`${instance}: its outputs differ from the trace's`);
-          for (const difference of differences) add("altered", [instance], difference);
-        }
-      }
-      for (const instance of Object.keys(runs.get(run)!.keys)) {
-        if (!lock.has(instance)) {
-          add("missing", [instance], "the latest run has it, the lock does not");
-        }
+        if (!trace) continue;
+        const now = new Map([[instance, toEntry(trace)]]);
+        const differences = compareWithLock(new Map([[instance, entry]]), now, { whole: true });
+        for (const difference of differences) add([instance], difference);
       }
     } catch (error) {
-      add("altered", [], explain(error));
+      add([], explain(error));
     }
   }
   return unchecked;
-}
-
-function sorted(record: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 function lockFiles(root: string): string[] {
@@ -268,7 +266,8 @@ async function auditOutputs(
     const laid = publications[name];
     if (!laid) {
       const message = "no run laid it there";
-      findings.push({ problem: "orphaned", what: "output", path, instances: [], message });
+      const problem = name.endsWith(".tmp") ? "leftover" : "orphaned";
+      findings.push({ problem, what: "output", path, instances: [], message });
     } else if (digests.get(path) !== laid.sha256) {
       const message = "its content is not what was laid there";
       const instances = [laid.instance];

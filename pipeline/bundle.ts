@@ -26,6 +26,9 @@ export interface Bundle {
   readonly bundler: string;
 }
 
+/** Changes when the options below do: code bundled another way is another code. */
+export const BUNDLE_FORMAT = 1;
+
 /** A bundle just made, with its code. */
 export interface FreshBundle extends Omit<Bundle, "bundler"> {
   readonly code: string;
@@ -55,7 +58,6 @@ export async function bundleStages(
   packages: Packages,
 ): Promise<Map<string, FreshBundle>> {
   const [esbuild, terser] = await Promise.all([import("esbuild"), import("terser")]);
-  const external = (path: string) => packages.specifier(path) ?? path;
   const bundles = new Map<string, FreshBundle>();
   try {
     await Promise.all(stages.map(async (stage) => {
@@ -88,10 +90,15 @@ export async function bundleStages(
         plugins: [{
           name: "pinned-packages",
           setup(build) {
-            build.onResolve({ filter: /^[^./]/ }, ({ path }) => ({
-              path: external(path),
-              external: true,
-            }));
+            build.onResolve({ filter: /^[^./]/ }, ({ path }) => {
+              const pinned = packages.specifier(path);
+              if (pinned !== undefined) return { path: pinned, external: true };
+              if (path.startsWith("node:")) return { path, external: true };
+              const local = packages.local(path);
+              if (local !== undefined) return { path: join(root, local) };
+              const text = `"${path}" must be a relative file, a package of deno.json or node:`;
+              return { errors: [{ text }] };
+            });
           },
         }],
       }).catch((error) => {

@@ -45,7 +45,7 @@ export interface TraceRow extends Stat {
   readonly outputs: string;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 const TABLES = `
   CREATE TABLE trace (
     key TEXT PRIMARY KEY, instance TEXT NOT NULL, stage TEXT NOT NULL, run TEXT NOT NULL, started TEXT NOT NULL,

@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { type Bundle, bundlerVersion, bundleStages } from "./bundle.ts";
+import { type Bundle, BUNDLE_FORMAT, bundlerVersion, bundleStages } from "./bundle.ts";
 import { sameStat, type Stat, statOf } from "./catalog.ts";
 import { hashFile, type Sha256 } from "./hash.ts";
 import { readPackages } from "./packages.ts";
@@ -14,6 +14,7 @@ import type { Store } from "./store.ts";
 
 /** A bundle with the files it was made from, as they were then. */
 interface Remembered {
+  readonly format: number;
   readonly root: string;
   readonly files: Readonly<Record<string, Stat>>;
   readonly bundle: Bundle;
@@ -24,12 +25,16 @@ export function codePath(store: Store, fingerprint: Sha256): string {
   return join(store.root, "code", `${fingerprint}.js`);
 }
 
+/** Makes a bundle's code a blob, for its fingerprint is about to be named by a trace. */
+export function keepCode(store: Store, fingerprint: Sha256): void {
+  store.takeText(Deno.readTextFileSync(codePath(store, fingerprint)));
+}
+
 /** Lays a bundle's code out as a module that knows its source map. */
 export function writeModule(store: Store, fingerprint: Sha256, target: string): void {
   const path = codePath(store, fingerprint);
   const map = Deno.readFileSync(`${path}.map`).toBase64();
   const code = Deno.readTextFileSync(path);
-  store.takeText(code);
   Deno.writeTextFileSync(
     target,
     `${code}\n//# sourceMappingURL=data:application/json;base64,${map}\n`,
@@ -50,7 +55,8 @@ export async function loadBundles(
   for (const stage of stages) {
     const record = store.catalog.bundle(stage);
     const known = record === undefined ? undefined : JSON.parse(record) as Remembered;
-    if (known?.root !== root || !unchanged(root, known)) continue;
+    if (!known || known.format !== BUNDLE_FORMAT || known.root !== root) continue;
+    if (!unchanged(root, known)) continue;
     if (holdsCode(store, known.bundle.fingerprint)) bundles.set(stage, known.bundle);
   }
   const stale = stages.filter((stage) => !bundles.has(stage));
@@ -67,7 +73,10 @@ export async function loadBundles(
       if (stat) files[path] = stat;
     }
     const made = { ...bundle, bundler };
-    store.catalog.putBundle(stage, JSON.stringify({ root, files, bundle: made }));
+    store.catalog.putBundle(
+      stage,
+      JSON.stringify({ format: BUNDLE_FORMAT, root, files, bundle: made } satisfies Remembered),
+    );
     bundles.set(stage, made);
   }
   return bundles;

@@ -5,7 +5,7 @@
  */
 import type { Bundle } from "./bundle.ts";
 import { canonicalJson, type Json } from "./canonical.ts";
-import type { Instance } from "./graph.ts";
+import type { Binding, Instance } from "./graph.ts";
 import { type Sha256, taggedHash } from "./hash.ts";
 import type { Platform } from "./platform.ts";
 import type { Ingredients, Trace } from "./trace.ts";
@@ -73,16 +73,17 @@ export function inputDigests(
   return Object.fromEntries(
     Object.entries(instance.inputs).map(([input, bindings]) => [
       input,
-      bindings.map(({ instance: from, output }) =>
-        [label(from), outputs(from)[output]!.sha256] as const
+      bindings.map((binding) =>
+        [label(binding), outputs(binding.instance)[binding.output]!.sha256] as const
       ),
     ]),
   );
 }
 
-/** The coordinates of an instance as text: `dataset=imdb,seed=0`. */
-export function label(instance: Instance): string {
-  return Object.entries(instance.at).map(([axis, value]) => `${axis}=${value}`).join(",");
+/** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"imdb","seed":"0"}`. */
+export function label({ instance, output }: Binding): string {
+  const at = Object.entries(instance.at).map(([axis, value]) => [axis, String(value)]);
+  return `${instance.node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;
 }
 
 /** Writes each leaf of `value` under its path. Distinct values give distinct sets of entries. */

@@ -60,7 +60,7 @@ export function buildGraph(experiment: Experiment): Graph {
               (bound.length > 1 ? `: ${bound.slice(0, 3).map((b) => b.instance.name)}, …` : ""),
           ));
         }
-        inputs[input] = bound;
+        inputs[input] = bound.sort(byCoordinates);
       }
       own.push({ name, node, at, params: experiment.params(node, at), inputs });
     }
@@ -68,6 +68,23 @@ export function buildGraph(experiment: Experiment): Graph {
     for (const instance of own) all.push(instance);
   }
   return all;
+}
+
+/** The order in which a stage sees what it gathers: not that in which a file lists grid values. */
+function byCoordinates(a: Binding, b: Binding): number {
+  const places = ({ instance, output }: Binding) => [
+    instance.node.name,
+    output,
+    ...instance.node.each.map((axis) => instance.at[axis]!),
+  ];
+  const [left, right] = [places(a), places(b)];
+  for (const [index, value] of left.entries()) {
+    const other = right[index];
+    if (other === undefined || value === other) continue;
+    if (typeof value === "number" && typeof other === "number") return value - other;
+    return String(value) < String(other) ? -1 : 1;
+  }
+  return 0;
 }
 
 /** The instances that feed an instance, each once. */

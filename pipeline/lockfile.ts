@@ -132,8 +132,14 @@ export function writeLock(path: string, text: string): number {
 export function compareWithLock(
   lock: Lock,
   traces: ReadonlyMap<string, LockEntry>,
+  options: { readonly whole: boolean },
 ): string[] {
   const found: string[] = [];
+  for (const instance of options.whole ? lock.keys() : []) {
+    if (!traces.has(instance)) {
+      found.push(`${instance} is in the lock, and the run has no such instance`);
+    }
+  }
   for (const [instance, now] of traces) {
     const locked = lock.get(instance);
     if (!locked) {
@@ -142,8 +148,12 @@ export function compareWithLock(
     }
     for (const [name, output] of Object.entries(now.outputs)) {
       const before = locked.outputs[name];
-      if (output.exactness === "measured") continue;
-      if (!before) found.push(`${instance}: output "${name}" is not in the lock`);
+      if (before && before.exactness !== output.exactness) {
+        found.push(
+          `${instance}: output "${name}" must be ${before.exactness}, found ${output.exactness}`,
+        );
+      } else if (output.exactness === "measured") continue;
+      else if (!before) found.push(`${instance}: output "${name}" is not in the lock`);
       else if (before.sha256 !== output.sha256) {
         const [wanted, got] = [before.sha256, output.sha256].map((hash) => hash?.slice(0, 12));
         found.push(

@@ -21,6 +21,8 @@ interface DenoConfig {
 export interface Packages {
   /** The `npm:` or `jsr:` specifier that an import names; `undefined` for none (`node:`, a file). */
   specifier(imported: string): string | undefined;
+  /** The file of the project, relative to it, that an import map entry names. */
+  local(imported: string): string | undefined;
   /**
    * The version an import resolves to and a digest over it and all its dependencies,
    * `4.22.0+1f0c9a2b3d4e`.
@@ -61,6 +63,7 @@ export function readPackages(root: string): Packages {
   return {
     files: [configPath, lockPath],
     specifier,
+    local: (imported) => imports[imported]?.startsWith("./") ? imports[imported] : undefined,
     version(imported) {
       lock ??= readJson(join(root, lockPath)) as NonNullable<typeof lock>;
       const full = specifier(imported);

@@ -165,7 +165,10 @@ class Runner {
       );
       if (ended instanceof Set) return ended;
       const owner = `process ${ended.pid}`;
-      if (!told) listener({ event: "waiting", instance: instance.name, owner });
+      // Two instances of this run may have one key: then the second takes what the first makes.
+      if (!told && ended.pid !== Deno.pid) {
+        listener({ event: "waiting", instance: instance.name, owner });
+      }
       await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
     }
   }

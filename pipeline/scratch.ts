@@ -4,7 +4,7 @@
  * @module
  */
 import { join } from "node:path";
-import { isHeld, thisOwner, tryLock } from "./mutex.ts";
+import { isHeld, tryLock } from "./mutex.ts";
 import type { Store } from "./store.ts";
 
 /** This process's scratch folder. */
@@ -20,8 +20,8 @@ export interface Scratch {
 export async function openScratch(store: Store): Promise<Scratch> {
   const root = join(store.root, "scratch");
   const locks = join(store.root, "locks");
-  const { pid, boot } = thisOwner();
-  const own = `scratch-${pid}-${boot.slice(0, 8)}`;
+  // Random: process ids may coincide where containers share a store. It reaches no artifact.
+  const own = `scratch-${crypto.randomUUID()}`;
   const lock = await tryLock(locks, own);
   if (!isHeld(lock)) throw new Error(`Scratch folder ${own} is held by process ${lock.pid}`);
   for (const { name } of Deno.readDirSync(root)) {
@@ -31,7 +31,6 @@ export async function openScratch(store: Store): Promise<Scratch> {
     removeTree(join(root, name));
     dead.release();
   }
-  removeTree(join(root, own));
   Deno.mkdirSync(join(root, own));
   let count = 0;
   return {

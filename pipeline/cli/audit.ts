@@ -34,9 +34,12 @@ export async function audit(project: Project, options: Options, print: Print): P
   }
   if (findings.length === 0 || !options.repair) {
     store.close();
-    return findings.length === 0 ? 0 : 1;
+    return isSound(findings) ? 0 : 1;
   }
-  setAside(project, findings, store, (path) => say(options, print, "aside", `set aside ${path}`));
+  setAside(findings, runs, store, {
+    project,
+    tell: (message) => say(options, print, "aside", message),
+  });
   // Results no lock or latest run needs are set aside and not made again.
   const broken = new Set(findings.map((finding) => finding.run).filter((run) => run !== undefined));
   const anyRecord = findings.some((finding) => finding.what === "record");
@@ -50,7 +53,12 @@ export async function audit(project: Project, options: Options, print: Print): P
   const after = new Store(join(outputs, "store"));
   const left = await look(project, outputs, after, options, print);
   after.close();
-  return left.length === 0 ? code : 1;
+  return isSound(left) ? code : 1;
+}
+
+/** Leftovers are told, but make nothing unsound. */
+function isSound(findings: readonly Finding[]): boolean {
+  return findings.every(({ problem }) => problem === "leftover");
 }
 
 async function look(
@@ -79,6 +87,7 @@ async function look(
     return findings;
   }
   for (const { problem, what, path, instances, message } of findings) {
+    if (problem === "leftover") continue;
     const [first, ...rest] = instances;
     const whose = first === undefined
       ? ""
@@ -89,25 +98,37 @@ async function look(
     print(`note      ${lock} was not checked: its run is not in this store`);
   }
   const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
-  print(
-    findings.length === 0 ? `sound     ${size}` : `unsound   ${findings.length} findings; ${size}`,
-  );
+  const bad = findings.filter(({ problem }) => problem !== "leftover").length;
+  if (findings.length > bad) {
+    print(
+      `note      ${findings.length - bad} leftovers of interrupted runs; --repair removes them`,
+    );
+  }
+  print(bad === 0 ? `sound     ${size}` : `unsound   ${bad} findings; ${size}`);
   return findings;
 }
 
 function setAside(
-  project: Project,
   findings: readonly Finding[],
+  runs: ReadonlyMap<string, LatestRun>,
   store: Store,
-  tell: (path: string) => void,
+  { project, tell }: { project: Project; tell: (message: string) => void },
 ): void {
   for (const finding of findings) {
-    if (finding.problem === "missing" && finding.what !== "lock") continue;
     const path = finding.what === "lock" ? join(project.root, finding.path) : finding.path;
-    // Several findings may be about one file.
+    // Several findings may be about one file; what is missing is nowhere.
     if (!statOf(path)) continue;
+    if (finding.problem === "leftover") {
+      Deno.removeSync(path);
+      continue;
+    }
+    if (finding.what === "lock" && runs.get(finding.run ?? "")?.set.length !== 0) {
+      // A run with --set writes no lock, so there would be none afterwards.
+      tell(`${finding.path} is left as it is: restore it from version control`);
+      continue;
+    }
     store.setAside(path, finding.message);
-    tell(path);
+    tell(`set aside ${path}`);
   }
 }
 

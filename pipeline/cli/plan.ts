@@ -88,5 +88,9 @@ export function showStatus(session: Session, options: Options, print: Print): vo
         .filter((part) => part !== "").join("  "),
     );
   }
-  if (!latest) print("this profile has not been run here yet; run it with: deno task reproduce");
+  if (!latest) {
+    const command =
+      `deno task reproduce --experiment ${experiment.name} --profile ${experiment.profile}`;
+    print(`this profile has not been run here yet; run it with: ${command}`);
+  }
 }

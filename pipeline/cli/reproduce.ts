@@ -50,6 +50,7 @@ export async function reproduce(
       options,
       (path, message) => listener({ event: "damaged", path, message }),
     );
+    if (options.locked) requireLock(project, session);
     planned = true;
     listener(planEvent(session, options));
     const outcome = await run(session.graph, session.decisions, {
@@ -133,9 +134,10 @@ function finish(
   const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
   if (same && !options.locked) return true;
   const held = options.locked
-    ? checkLock(session, outcome, lock, listener)
+    ? checkLock(session, outcome, { lock, whole }, listener)
     : unlocked || updateLock(session, outcome, { lock, whole }, listener);
-  const written = options.locked || unlocked ? latest?.lock : hashIfThere(lock);
+  // What the audit holds the lock file to: what this run wrote, or found to agree.
+  const written = unlocked || !held ? latest?.lock : hashIfThere(lock);
   writeLatest(
     {
       ...identity,
@@ -147,6 +149,16 @@ function finish(
     store,
   );
   return held;
+}
+
+/** A missing lock is told before hours of work, not after. */
+function requireLock(project: Project, { experiment, platform }: Session): void {
+  const { name, profile } = experiment;
+  const lock = lockName({ experiment: name, profile, backend: platform.backend });
+  if (statOf(join(project.root, lock))) return;
+  throw new ConfigError(
+    `Cannot check against ${lock}: there is no such lock; run without --locked to write it`,
+  );
 }
 
 function lockEntries({ store }: Session, outcome: RunOutcome): Map<string, LockEntry> {
@@ -161,18 +173,13 @@ function lockEntries({ store }: Session, outcome: RunOutcome): Map<string, LockE
 function checkLock(
   session: Session,
   outcome: RunOutcome,
-  path: string,
+  { lock: path, whole }: { lock: string; whole: boolean },
   listener: Listener,
 ): boolean {
   const name = `lock/${basename(path)}`;
-  const lock = readLock(path, name);
-  if (!lock) {
-    throw new ConfigError(
-      `Cannot check against ${name}: there is no such lock; run without --locked to write it`,
-    );
-  }
+  const lock = readLock(path, name) ?? new Map();
   const entries = lockEntries(session, outcome);
-  const differences = compareWithLock(lock, entries);
+  const differences = compareWithLock(lock, entries, { whole });
   const shown = differences.slice(0, 20).map((line) => `\n${line}`).join("");
   const more = differences.length > 20 ? `\nand ${differences.length - 20} more` : "";
   const message = differences.length === 0

@@ -79,7 +79,7 @@ export async function openSession(
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
   const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
-  const numeric = graph.some((instance) => instance.node.stage.numeric);
+  const numeric = all.some((instance) => instance.node.stage.numeric);
   const platform = await resolvePlatform(numeric ? options.backend : "wasm");
   const outputs = outputsFolder(project, options);
   const store = new Store(join(outputs, "store"));

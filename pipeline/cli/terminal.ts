@@ -15,6 +15,9 @@ export interface Sink {
   readonly columns: () => number;
 }
 
+/** Exit code of a process that a closed pipe ends: 128 + SIGPIPE. */
+const BROKEN_PIPE = 141;
+
 /** Standard output. */
 export function standardOutput(): Sink {
   const encoder = new TextEncoder();
@@ -22,14 +25,23 @@ export function standardOutput(): Sink {
     isTerminal: Deno.stdout.isTerminal(),
     columns: () => {
       try {
-        return Deno.consoleSize().columns;
+        // Some pseudo-terminals say 0.
+        return Deno.consoleSize().columns || 80;
       } catch {
         return 80;
       }
     },
     write(text) {
       const bytes = encoder.encode(text);
-      for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
+      try {
+        for (let done = 0; done < bytes.length;) {
+          done += Deno.stdout.writeSync(bytes.subarray(done));
+        }
+      } catch (error) {
+        // Whoever read this has seen enough, as `head` does.
+        if (error instanceof Deno.errors.BrokenPipe) Deno.exit(BROKEN_PIPE);
+        throw error;
+      }
     },
   };
 }

@@ -74,6 +74,15 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
   }
   const document = readDocument(path, relative);
   const file = validate(document);
+  if (file.experiment !== name) {
+    throw new ConfigError(
+      at(
+        document,
+        ["experiment"],
+        `must be the file's name, "${name}", found "${file.experiment}"`,
+      ),
+    );
+  }
   const { profile: profileName } = options;
   const profile = file.profiles[profileName];
   if (!profile) {

@@ -8,7 +8,7 @@
 import { parse } from "@std/yaml";
 import { ConfigError } from "../errors.ts";
 import { at, type Document, hasPath, type Path, suggestion, valueAt } from "./document.ts";
-import type { ExperimentFile } from "./schema.ts";
+import { type ExperimentFile, gridValues } from "./schema.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -74,6 +74,17 @@ export function optionLayer(options: readonly string[], file: ExperimentFile): L
       throw new ConfigError(`Cannot use --set ${option}: the value must be YAML`, { cause });
     }
     const path = target(steps, option, file);
+    if (path[0] === "grid") {
+      const values = [value].flat();
+      const valid = gridValues.safeParse(values);
+      if (!valid.success) {
+        throw new ConfigError(
+          `Cannot use --set ${option}: grid values must be names or whole numbers, found ` +
+            JSON.stringify(value),
+        );
+      }
+      value = values;
+    }
     let parent = root;
     for (const step of path.slice(0, -1)) parent = (parent[step] ??= {}) as typeof parent;
     parent[path.at(-1)!] = value;

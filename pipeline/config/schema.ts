@@ -15,7 +15,9 @@ const axisValue = z.union([
 const axisOverrides = z.record(z.string(), z.record(name, values).nullable()).describe(
   "What a grid value changes: stage name to params",
 );
-const grid = z.record(name, z.array(axisValue));
+/** The values of one grid axis. */
+export const gridValues = z.array(axisValue);
+const grid = z.record(name, gridValues);
 const exclude = z.array(
   z.record(name, z.union([axisValue, z.array(axisValue)])),
 ).describe("Combinations of grid values that are left out");

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "../bundle.ts";
-import { writeModule } from "../code.ts";
+import { keepCode, writeModule } from "../code.ts";
 import { InputChangedError, StageError } from "../errors.ts";
 import type { Instance } from "../graph.ts";
 import type { Sha256 } from "../hash.ts";
@@ -121,6 +121,7 @@ export async function makeInstance(
       ...(publish !== undefined ? { publish } : {}),
     };
   }
+  keepCode(store, order.bundle.fingerprint);
   return { outputs, metrics };
 }
 

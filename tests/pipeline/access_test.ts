@@ -79,3 +79,20 @@ Deno.test("a bug in a stage shows its stack in the source; an unwritten output i
     'its stage must write output "text" as a file, and wrote none',
   );
 });
+
+Deno.test("an import that is neither the project's nor pinned is refused; an alias of a file is not", async () => {
+  using project = toyProject();
+  project.edit(
+    "stages/word.ts",
+    'import { z } from "zod";',
+    'import { z } from "zod";\nimport "file:///etc/hostname";',
+  );
+  const refused = await project.run(["reproduce"]);
+  assertEquals(refused.code, 1);
+  using aliased = toyProject();
+  aliased.edit("deno.json", '"imports":{', '"imports":{"grow":"./lib/grow.ts",');
+  aliased.edit("stages/steps.ts", '"../lib/grow.ts"', '"grow"');
+  assertEquals((await aliased.executed()).length, 7);
+  aliased.edit("lib/grow.ts", "+ 1;", "+ 2;");
+  assertEquals((await aliased.executed()).length, 5);
+});

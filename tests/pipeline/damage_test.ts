@@ -179,3 +179,40 @@ Deno.test("a deleted or garbled catalogue is made anew", async () => {
     assertEquals(await project.executed(), []);
   }
 });
+
+Deno.test("audit finds nothing unsound after a failure, --only, --set, --force or --locked", async () => {
+  using project = toyProject();
+  await project.run(["reproduce", "--set", "steps.fail=true"]);
+  assertEquals((await project.run(["audit"])).code, 0, "after a failure");
+  await project.executed("--only", "word");
+  assertEquals((await project.run(["audit"])).code, 0, "after --only");
+  await project.executed();
+  await project.executed("--force", "gather");
+  assertEquals((await project.run(["audit"])).code, 0, "after --force");
+  await project.executed("--set", "grid.seed=[1, 2, 3]");
+  assertEquals((await project.run(["audit"])).code, 0, "after --set");
+  project.edit("lib/grow.ts", "value * factor + 1", "1 + value * factor");
+  assertEquals((await project.run(["reproduce", "--locked"])).code, 0);
+  assertEquals((await project.run(["audit"])).code, 0, "after --locked with other keys");
+  const lock = project.read("lock/toy.smoke.lock");
+  project.write("lock/toy.smoke.lock", lock.replace("value=40", "value=41"));
+  assertEquals((await project.run(["audit"])).code, 1, "after an edited lock");
+});
+
+Deno.test("what an interrupted run leaves is told, and removed by --repair", async () => {
+  using project = toyProject();
+  await project.executed();
+  const leftovers = [
+    project.path(`outputs/store/blobs/${"ab"}/${"0".repeat(62)}.7.tmp`),
+    project.path(`outputs/store/traces/ab/${"0".repeat(62)}.json.7.tmp`),
+  ];
+  for (const path of leftovers) {
+    Deno.mkdirSync(join(path, ".."), { recursive: true });
+    Deno.writeTextFileSync(path, "half");
+  }
+  const told = await project.run(["audit"]);
+  assertEquals(told.code, 0);
+  assertStringIncludes(told.stdout, "2 leftovers of interrupted runs; --repair removes them");
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+  assert(!(await project.run(["audit"])).stdout.includes("leftover"));
+});

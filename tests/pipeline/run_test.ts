@@ -158,3 +158,86 @@ Deno.test("--locked fails where a result differs from the lock and leaves it as 
   assertMatch(differs.stdout, /1 results differ:\s+gather: output "page" must be [0-9a-f]{12}…/);
   assertEquals(project.read("lock/toy.smoke.lock"), lock);
 });
+
+Deno.test("gathered artifacts of two stages with equal coordinates both count, in a fixed order", async () => {
+  using project = toyProject();
+  project.edit(
+    "experiments/toy.yaml",
+    "  steps:\n    each",
+    `  other: { stage: word, each: [name, seed], params: { text: Other } }
+  steps:
+    each`,
+  );
+  project.edit(
+    "experiments/toy.yaml",
+    "states: steps.state,",
+    "states: [other.text, steps.state],",
+  );
+  await project.executed();
+  assertEquals(
+    await project.executed("--set", "other.text=Changed"),
+    // The others have the same params and no input, so the same key: made once, used four times.
+    ["gather", "other/ann/1"],
+  );
+  const page = project.read("outputs/report/page.txt");
+  assertEquals(
+    await project.executed("--set", "other.text=Changed", "--set", "grid.seed=[2, 1]"),
+    [],
+  );
+  await project.executed(
+    "--set",
+    "other.text=Changed",
+    "--set",
+    "grid.seed=[2, 1]",
+    "--force",
+    "gather",
+  );
+  assertEquals(project.read("outputs/report/page.txt"), page);
+});
+
+Deno.test("--locked refuses a missing lock at once and notices lines that nothing produces", async () => {
+  using project = toyProject();
+  const missing = await project.run(["reproduce", "--locked", "--json"]);
+  assertEquals(missing.code, 1);
+  assertStringIncludes(
+    missing.stderr,
+    "Cannot check against lock/toy.smoke.lock: there is no such lock",
+  );
+  assertEquals(missing.events.filter((event) => event.event === "executed"), []);
+  await project.executed();
+  project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1]");
+  const fewer = await project.run(["reproduce", "--locked"]);
+  assertEquals(fewer.code, 1);
+  assertStringIncludes(
+    fewer.stdout,
+    "steps/ann/2 is in the lock, and the run has no such instance",
+  );
+  project.edit("experiments/toy.yaml", "seed: [1]", "seed: [1, 2]");
+  project.edit(
+    "stages/gather.ts",
+    'parts: { kind: "folder", exactness: "exact"',
+    'parts: { kind: "folder", exactness: "measured"',
+  );
+  const relabelled = await project.run(["reproduce", "--locked"]);
+  assertEquals(relabelled.code, 1);
+  assertStringIncludes(relabelled.stdout, 'output "parts" must be exact, found measured');
+});
+
+Deno.test("a scalar --set of a grid is a list of one", async () => {
+  using project = toyProject();
+  assertEquals(await project.executed("--set", "grid.seed=2", "--only", "steps"), [
+    "steps/ann/2",
+    "steps/bob/2",
+    "word/ann",
+    "word/bob",
+  ]);
+});
+
+Deno.test("a closed pipe ends a command quietly", async () => {
+  using project = toyProject();
+  const { stderr } = await new Deno.Command("bash", {
+    args: ["-c", `"${Deno.execPath()}" run -A --quiet main.ts plan --help | head -1`],
+    cwd: project.root,
+  }).output();
+  assertEquals(new TextDecoder().decode(stderr), "");
+});
