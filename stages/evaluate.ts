@@ -16,7 +16,7 @@ import { defineStage, type StageContext } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   split: z.enum(["train", "validation", "test"]).default("test").describe("Split to classify"),
-  chunk_tokens: z.int().min(1).default(8192).describe("Tokens in memory at once; bounds memory"),
+  chunk_tokens: z.int().min(1).default(4096).describe("Tokens in memory at once; bounds memory"),
 });
 
 type Params = z.infer<typeof params>;

@@ -61,7 +61,7 @@ const params = z.strictObject({
     "Epochs without a better validation accuracy after which to stop, or null for never",
   ),
   min_delta: z.number().min(0).default(0).describe("Gain in accuracy that patience counts"),
-  chunk_tokens: count(1).default(8192).describe("Tokens in memory at once; bounds memory"),
+  chunk_tokens: count(1).default(4096).describe("Tokens in memory at once; bounds memory"),
   checkpoint_every: count(1).default(200).describe("Steps between checkpoints"),
 });
 

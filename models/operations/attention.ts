@@ -75,8 +75,8 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
   );
 }
 
-/** Weights kept for the gradient at most: 16 MiB a layer. */
-const MOST_KEPT = 1 << 22;
+/** Weights kept for the gradient at most: 32 MiB a layer. */
+const MOST_KEPT = 1 << 23;
 
 interface Sizes {
   readonly n: number;

@@ -20,7 +20,7 @@ function gradientOf(qkv: Float32Array, dy: Float32Array, offsets: number[]): Flo
 
 testOn(["wasm"], "weights computed again for the gradient are those that were kept", () => {
   // One document's weights are few enough to keep, two documents' are not.
-  const t = 1300, c = 4;
+  const t = 1500, c = 4;
   const qkv = drawn("qkv", 2 * t * 3 * c), dy = drawn("dy", 2 * t * c);
   const together = gradientOf(qkv, dy, [0, t, 2 * t]);
   const first = gradientOf(qkv.slice(0, t * 3 * c), dy.slice(0, t * c), [0, t]);
