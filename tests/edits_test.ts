@@ -46,7 +46,8 @@ function all(stage: string, datasets = ["medium", "short"], seeds = [0, 1]): str
   );
 }
 
-const RESULTS = ["aggregate", "plot/curves", "plot/delta", "report"];
+const FIGURES = ["accuracy", "curves", "delta", "gates", "operators", "published"];
+const RESULTS = ["aggregate", "report", ...FIGURES.map((figure) => `plot/${figure}`)];
 const YAML = "experiments/fusion.yaml";
 
 Deno.test("in this project each edit re-runs exactly what it can change", async () => {
