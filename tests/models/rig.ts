@@ -1,5 +1,5 @@
 /**
- * Helpers of the model tests.
+ * What the model tests share.
  *
  * @module
  */
