@@ -39,8 +39,8 @@ export function freshState<Progress>(
 const CHECKPOINT = "checkpoint.safetensors";
 
 /**
- * Writes the state into `folder` under a temporary name, then renames: a checkpoint is whole or
- * absent. Does nothing without a folder.
+ * Writes the state into `folder` under a temporary name, syncs, then renames: a checkpoint is whole
+ * or absent, also after a power cut. Does nothing without a folder.
  */
 export async function saveState<Progress>(
   folder: string | undefined,
@@ -59,7 +59,9 @@ export async function saveState<Progress>(
   put("best", state.best);
   const bytes = encodeTensors({ metadata: { progress: JSON.stringify(state.progress) }, tensors });
   const path = join(folder, CHECKPOINT);
-  Deno.writeFileSync(`${path}.partial`, bytes);
+  using file = Deno.openSync(`${path}.partial`, { write: true, create: true, truncate: true });
+  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+  file.syncSync();
   Deno.renameSync(`${path}.partial`, path);
 }
 
