@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "./bundle.ts";
-import { explain } from "./errors.ts";
+import { explain, LockstepError } from "./errors.ts";
 import type { Listener } from "./event.ts";
 import { damagedInputs, machine, makeInstance } from "./executor/instance.ts";
 import { type Graph, type Instance, upstream } from "./graph.ts";
@@ -89,6 +89,8 @@ export async function run(
 }
 
 const LOCK_POLL_MS = 50;
+/** How often an instance's inputs may turn out damaged before the disk is to blame. */
+const MOST_ATTEMPTS = 3;
 
 class Runner {
   readonly #results: Map<Instance, Result>;
@@ -118,7 +120,7 @@ class Runner {
   async #settle(instance: Instance): Promise<Ending> {
     const { listener, signal } = this.#options;
     try {
-      for (;;) {
+      for (let attempt = 1;; attempt++) {
         const needed = [...upstream(instance)];
         const endings = await Promise.all(needed.map((from) => this.ending(from)));
         const lost = endings.findIndex((ending) => "failed" in ending);
@@ -137,6 +139,14 @@ class Runner {
         if (damaged.size === 0) {
           const result = this.#results.get(instance)!;
           return { result };
+        }
+        if (attempt === MOST_ATTEMPTS) {
+          throw new LockstepError(
+            `Cannot read the inputs of ${instance.name}: what ${
+              [...damaged][0]!.name
+            } makes was damaged ` +
+              `${attempt} times in a row; check the disk`,
+          );
         }
         // What an upstream instance made is damaged: it is made again first.
         for (const from of damaged) {
