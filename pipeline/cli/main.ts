@@ -12,6 +12,7 @@ import { showPlan, showStatus } from "./plan.ts";
 import { reproduce } from "./reproduce.ts";
 import { openSession, type Project, stageMap } from "./session.ts";
 import { jsonView, standardOutput, textView } from "./terminal.ts";
+import { showTrace } from "./trace.ts";
 import { showWhy } from "./why.ts";
 
 export type { Project };
@@ -41,6 +42,10 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
     const text = `${JSON.stringify(editorSchema(stageMap(project)), null, 2)}\n`;
     Deno.writeTextFileSync(join(project.root, "experiments/schema.json"), text);
     print("wrote experiments/schema.json");
+    return 0;
+  }
+  if (options.command === "trace") {
+    showTrace(project, options, print);
     return 0;
   }
   if (options.command === "audit") return await audit(project, options, print);

@@ -9,7 +9,7 @@ import { ConfigError } from "../errors.ts";
 import { BACKENDS } from "../platform.ts";
 
 /** The commands. */
-export const COMMANDS = ["reproduce", "plan", "why", "status", "audit", "schema"] as const;
+export const COMMANDS = ["reproduce", "plan", "why", "status", "audit", "trace", "schema"] as const;
 /** The name of a command. */
 export type Command = (typeof COMMANDS)[number];
 
@@ -71,11 +71,11 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   outputs: {
     argument: "DIR",
     help: "where results and the store go (default: outputs)",
-    commands: ["reproduce", "plan", "why", "status", "audit"],
+    commands: ["reproduce", "plan", "why", "status", "audit", "trace"],
   },
   json: {
     help: "one JSON object a line instead of text",
-    commands: ["reproduce", "plan", "why", "status", "audit"],
+    commands: ["reproduce", "plan", "why", "status", "audit", "trace"],
   },
   help: { help: "show this", commands: COMMANDS },
 };
@@ -86,7 +86,14 @@ const SUMMARIES: Readonly<Record<Command, string>> = {
   why: "compare an instance with its last trace, ingredient by ingredient: why INSTANCE",
   status: "say what of a run is up to date",
   audit: "re-hash the store, the locks and outputs/, and say what is altered, missing or orphaned",
+  trace: "follow an instance, a key or an artifact's digest back to the first bytes: trace WHAT",
   schema: "write experiments/schema.json, for editors",
+};
+
+/** What commands take besides flags. */
+const OPERANDS: Readonly<Partial<Record<Command, readonly string[]>>> = {
+  why: ["INSTANCE"],
+  trace: ["WHAT"],
 };
 
 /** Parsed options; a flag that was not given is absent. */
@@ -156,7 +163,7 @@ export function parseOptions(args: readonly string[]): Options | string {
     throw new ConfigError(`Cannot use --jobs ${parsed["jobs"]}: it must be a whole number from 1`);
   }
   const operands = parsed._.map(String);
-  const wanted = command === "why" ? 1 : 0;
+  const wanted = OPERANDS[command]?.length ?? 0;
   if (operands.length !== wanted) {
     throw new ConfigError(
       `Cannot run "${command}": it takes ${
@@ -207,7 +214,7 @@ function help(command: Command): string {
     );
   const width = Math.min(28, Math.max(...flags.map(([usage]) => usage.length)));
   return [
-    `deno task ${command}${command === "why" ? " INSTANCE" : ""} [options]`,
+    `deno task ${command}${(OPERANDS[command] ?? []).map((name) => ` ${name}`).join("")} [options]`,
     "",
     `${SUMMARIES[command][0]!.toUpperCase()}${SUMMARIES[command].slice(1)}.`,
     "",

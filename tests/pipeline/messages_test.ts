@@ -100,7 +100,7 @@ Deno.test("wrong options are refused with a near name", async () => {
     [["reproduce", "--only", "stpes"], "it matches no instance"],
     [["reproduce", "--mirror", "nowhere"], "it must be a folder or a URL"],
     [["audit"], "nothing was run there yet"],
-    [["why"], "it takes one instance, found none"],
+    [["why"], "it takes INSTANCE, found none"],
   ];
   for (const [args, message] of table) {
     const ended = await project.run(args);

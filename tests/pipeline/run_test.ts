@@ -241,3 +241,20 @@ Deno.test("a closed pipe ends a command quietly", async () => {
   }).output();
   assertEquals(new TextDecoder().decode(stderr), "");
 });
+
+Deno.test("trace follows an instance, a key or a digest back to the first bytes", async () => {
+  using project = toyProject();
+  await project.executed();
+  const byName = await project.run(["trace", "gather"]);
+  assertEquals(byName.code, 0, byName.stderr);
+  assertStringIncludes(byName.stdout, 'states[steps.state{"name":"ann","seed":"1"}] ← steps/ann/1');
+  assertStringIncludes(byName.stdout, "text ← word/ann");
+  assertStringIncludes(byName.stdout, 'param    text = "Bob"');
+  const digest = /page {2}([0-9a-f]{64})/.exec(byName.stdout)![1]!;
+  assertEquals((await project.run(["trace", digest.slice(0, 12)])).stdout, byName.stdout);
+  const parts = await project.run(["trace", "gather", "--json"]);
+  assertEquals(parts.events.length, 7);
+  const unknown = await project.run(["trace", "f".repeat(64)]);
+  assertEquals(unknown.code, 1);
+  assertStringIncludes(unknown.stderr, "this store has none of that name");
+});
