@@ -36,9 +36,16 @@ export interface FreshBundle extends Omit<Bundle, "bundler"> {
   readonly map: string;
 }
 
-/** Where the definition of a stage stands: one file per stage, which exports it by its name. */
+/**
+ * Where the definition of a stage stands: one file per stage, which exports it by its name in camel
+ * case, `trainLanguage` for `train_language`.
+ */
 export function stagePath(root: string, stage: string): string {
   return join(root, "stages", `${stage}.ts`);
+}
+
+function exportName(stage: string): string {
+  return stage.replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The bundlers as a project pins them, an ingredient of every key. */
@@ -64,11 +71,12 @@ export async function bundleStages(
       const result = await esbuild.build({
         absWorkingDir: root,
         stdin: {
-          contents: `export { ${stage} as default } from ${
+          contents: `export { ${exportName(stage)} as default } from ${
             JSON.stringify(stagePath(root, stage))
           };`,
           resolveDir: root,
-          loader: "ts",
+          // In TypeScript a name that is not exported might be a type's, and would pass.
+          loader: "js",
         },
         bundle: true,
         minifySyntax: true,
