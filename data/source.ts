@@ -66,6 +66,16 @@ export const generatorSchema = z.strictObject({
   seed: count,
 });
 
+/** Params of a synthetic text; see data/synthetic_text.ts. */
+export const textGeneratorSchema = z.strictObject({
+  characters: z.int().min(1).max(100_000_000),
+  /** Distinct letters. */
+  symbols: z.int().min(4).max(26),
+  /** Letters that a letter depends on. */
+  order: z.int().min(1).max(4),
+  seed: count,
+});
+
 /** How the columns, fields or paths of a format make documents. */
 export const layoutSchema = z.strictObject({
   /** csv: whether the first row names the columns. */
@@ -116,7 +126,8 @@ export const syntheticSourceSchema = z.strictObject({
   ...base,
   kind: z.literal("synthetic"),
   format: z.literal("generated"),
-  generator: generatorSchema,
+  /** Labelled documents, or one text. */
+  generator: z.union([generatorSchema, textGeneratorSchema]),
 });
 
 /** Any source record. */
@@ -125,7 +136,7 @@ export const sourceSchema = z.discriminatedUnion("format", [
   syntheticSourceSchema,
 ]).superRefine((source, context) => {
   if (source.format === "generated") {
-    const [fewest, most] = source.generator.length;
+    const [fewest, most] = "length" in source.generator ? source.generator.length : [0, 0];
     if (fewest > most) {
       context.addIssue({ code: "custom", path: ["generator", "length"], message: "is reversed" });
     }
@@ -147,6 +158,7 @@ export const sourceSchema = z.discriminatedUnion("format", [
 
 export type RawFile = z.infer<typeof rawFileSchema>;
 export type GeneratorParams = z.infer<typeof generatorSchema>;
+export type TextGeneratorParams = z.infer<typeof textGeneratorSchema>;
 export type Layout = z.infer<typeof layoutSchema>;
 export type FileSource = z.infer<typeof fileSourceSchema>;
 export type SyntheticSource = z.infer<typeof syntheticSourceSchema>;

@@ -15,6 +15,7 @@ import {
   type SyntheticSource,
 } from "../data/source.ts";
 import { syntheticClasses, syntheticCsv } from "../data/synthetic.ts";
+import { syntheticText } from "../data/synthetic_text.ts";
 import { TransferError, transferFile } from "../data/transfer.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
@@ -139,9 +140,19 @@ async function fetchFiles(
   return describeSource(source);
 }
 
-/** Writes a synthetic corpus in AG News' layout. */
+/** Writes a synthetic corpus: documents in AG News' layout, or one text. */
 function generate(context: StageContext<Params>, source: SyntheticSource): Description {
   const { generator, name, title, kind, note } = source;
+  if ("symbols" in generator) {
+    const text = [...syntheticText(generator)].join("");
+    Deno.writeTextFileSync(join(context.output("raw"), "text.txt"), text);
+    return {
+      source: { name, title, kind, note },
+      format: "characters",
+      layout: {},
+      files: [{ name: "text.txt", split: "all" }],
+    };
+  }
   const splits = ["train", "test"] as const;
   for (const split of splits) {
     const text = [...syntheticCsv(generator, split)].join("");

@@ -154,6 +154,17 @@ Deno.test("the stage may reach the hosts of its source and no others", () => {
   assertEquals(access("synthetic_short"), {});
 });
 
+Deno.test("a synthetic text is generated as one file, and as asked for", async () => {
+  await fresh(async (directory) => {
+    const { outputs } = await runStage(download, { source: sources.chain_two }, { directory });
+    const text = Deno.readTextFileSync(join(outputs.raw!, "text.txt"));
+    assertEquals([text.length, new Set(text).size], [100_000, 8]);
+    const described = JSON.parse(Deno.readTextFileSync(join(outputs.raw!, "source.json")));
+    assertEquals(described.format, "characters");
+    assertEquals(described.source.kind, "synthetic");
+  });
+});
+
 Deno.test("a synthetic source is generated as quoted CSV with its classes", async () => {
   await fresh(async (directory) => {
     const { outputs } = await runStage(download, { source: sources.synthetic_short }, {
