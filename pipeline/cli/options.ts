@@ -167,7 +167,7 @@ export function parseOptions(args: readonly string[]): Options | string {
   if (operands.length !== wanted) {
     throw new ConfigError(
       `Cannot run "${command}": it takes ${
-        wanted === 1 ? "one instance" : "no arguments"
+        OPERANDS[command]?.join(" and ") ?? "no arguments"
       }, found ` +
         `${operands.length === 0 ? "none" : operands.join(" ")}`,
     );
