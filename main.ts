@@ -7,17 +7,25 @@ import { main, type Project } from "./pipeline/cli/main.ts";
 import { aggregate } from "./stages/aggregate.ts";
 import { download } from "./stages/download.ts";
 import { evaluate } from "./stages/evaluate.ts";
+import { evaluateLanguage } from "./stages/evaluate_language.ts";
+import { generate } from "./stages/generate.ts";
 import { plot } from "./stages/plot.ts";
 import { report } from "./stages/report.ts";
 import { tokenize } from "./stages/tokenize.ts";
 import { train } from "./stages/train.ts";
+import { trainLanguage } from "./stages/train_language.ts";
 import type { Stage } from "./pipeline/stage.ts";
 
 /** This project. */
 export const project: Project = {
   root: import.meta.dirname!,
-  stages: [download, tokenize, train, evaluate, aggregate, plot, report] as Stage[],
-  experiments: ["fusion"],
+  stages: [
+    download,
+    tokenize,
+    ...[train, evaluate, aggregate, plot, report],
+    ...[trainLanguage, evaluateLanguage, generate],
+  ] as Stage[],
+  experiments: ["fusion", "intensity"],
 };
 
 if (import.meta.main) Deno.exit(await main(project, Deno.args));

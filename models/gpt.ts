@@ -105,7 +105,7 @@ export function predictNext(
 }
 
 /** One pre-norm block: x ← x + attention(norm₁(x)); x ← x + W₂ gelu(W₁ norm₂(x)). */
-function decoderBlock(
+export function decoderBlock(
   x: tf.Tensor,
   parameters: Parameters,
   options: {

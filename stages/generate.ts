@@ -88,7 +88,6 @@ async function run(context: StageContext<Params>): Promise<void> {
     }
     const seconds = (performance.now() - start) / 1000, tokens = p.samples * p.tokens;
     speeds.push({ cache, tokens, seconds, tokensPerSecond: tokens / seconds });
-    context.metric(cache ? "tokensPerSecondCached" : "tokensPerSecond", tokens / seconds);
   }
   disposeParameters(parameters);
   const model = { run, bypass: shape.bypass, seed };

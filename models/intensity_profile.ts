@@ -1,0 +1,90 @@
+/**
+ * What the intensity predictors of a trained language model say, by block, head and position.
+ *
+ * @module
+ */
+import * as tf from "@tensorflow/tfjs";
+import { decoderBlock, type GptShape, type Sequences } from "./gpt.ts";
+import { intensities } from "./intensity.ts";
+import { embedding } from "./operations/embedding.ts";
+import { layerNorm } from "./operations/layer_norm.ts";
+import { parameter, type Parameters } from "./parameters.ts";
+import { readTensor } from "./webgpu.ts";
+
+/**
+ * The factors of every query, one tensor for each block; none for a model without predictors.
+ *
+ * With `bypass` they are what the predictors say, though the model does not use it.
+ *
+ * @returns float32 [N, 1] or [N, heads]; the caller disposes.
+ */
+export function blockIntensities(
+  shape: GptShape,
+  parameters: Parameters,
+  { ids, length }: Sequences,
+): tf.Tensor[] {
+  const { intensity } = shape;
+  if (intensity === undefined) return [];
+  return tf.tidy(() => {
+    const positions = Int32Array.from({ length: ids.length }, (_, i) => i % length);
+    const offsets = Int32Array.from({ length: ids.length / length + 1 }, (_, i) => i * length);
+    let x: tf.Tensor = tf.add(
+      embedding(parameter(parameters, "embedding"), ids),
+      embedding(parameter(parameters, "position"), positions),
+    ); // [N, C]
+    return Array.from({ length: shape.layers }, (_, i) => {
+      const block = `block.${i}`;
+      const input = layerNorm(x, parameter(parameters, `${block}.norm1.gain`));
+      const name = `${block}.intensity`;
+      const factors = intensities(input, parameters, { name, intensity, positions });
+      x = decoderBlock(x, parameters, { shape, block, positions, offsets, dropout: undefined });
+      return factors;
+    });
+  });
+}
+
+/** Mean factor at each position of one block's head; of all heads where they share it. */
+export interface HeadProfile {
+  /** From 0. */
+  readonly block: number;
+  /** From 0; null where a block's heads share one factor. */
+  readonly head: number | null;
+  readonly byPosition: readonly number[];
+}
+
+/**
+ * Means of the factors over sequences of equal length, by block, head and position.
+ *
+ * @param options.batches Sequences of `options.length` tokens.
+ */
+export async function intensityProfiles(
+  parameters: Parameters,
+  options: { shape: GptShape; length: number; batches: Iterable<Sequences> },
+): Promise<HeadProfile[]> {
+  const { shape, length } = options;
+  if (shape.intensity === undefined) return [];
+  const heads = shape.intensity.perHead ? shape.heads : 1;
+  const sums = Array.from({ length: shape.layers }, () => new Float64Array(length * heads));
+  let sequences = 0;
+  for (const batch of options.batches) {
+    if (batch.length !== length) {
+      throw new RangeError(
+        `Cannot average intensities: sequences must have ${length} tokens, found ${batch.length}`,
+      );
+    }
+    sequences += batch.ids.length / length;
+    for (const [block, factors] of blockIntensities(shape, parameters, batch).entries()) {
+      const values = await readTensor(factors); // [N, heads]
+      factors.dispose();
+      const sum = sums[block]!;
+      for (let i = 0; i < values.length; i++) sum[i % sum.length]! += values[i]!;
+    }
+  }
+  return sums.flatMap((sum, block) =>
+    Array.from({ length: heads }, (_, head) => ({
+      block,
+      head: shape.intensity!.perHead ? head : null,
+      byPosition: Array.from({ length }, (_, t) => sum[t * heads + head]! / sequences),
+    }))
+  );
+}

@@ -1,0 +1,121 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { writeTokenFile } from "../../data/token_file.ts";
+import { type GptShape, gptSpecs } from "../../models/gpt.ts";
+import { RUNS } from "../../models/intensity.ts";
+import { initialValue } from "../../models/parameters.ts";
+import { encodeTensors } from "../../models/safetensors.ts";
+import { gptFile } from "../../models/weights.ts";
+import { evaluateLanguage, spread } from "../../stages/evaluate_language.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+
+const base = { vocabulary: 5, context: 8, d: 16, heads: 2, layers: 2, bypass: false };
+
+interface Options {
+  readonly run?: number;
+  readonly bypass?: boolean;
+  /** Parameters by the end of their names that are set to zero. */
+  readonly zero?: string;
+  readonly params?: unknown;
+  readonly vocabulary?: number;
+}
+
+/** Evaluates a model with its initial weights on a text of 61 validation and 30 test tokens. */
+async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabulary }: Options) {
+  const directory = Deno.makeTempDirSync();
+  const part = (length: number) => {
+    const ids = Uint16Array.from({ length }, (_, i) => i % 5);
+    return { labels: Uint16Array.of(0), offsets: Uint32Array.of(0, length), ids, clipped: 0 };
+  };
+  const path = (name: string) => join(directory, name);
+  writeTokenFile(path("corpus"), {
+    vocabularySize: vocabulary ?? 5,
+    maxLength: 300,
+    classes: ["text"],
+    splits: { train: part(300), validation: part(61), test: part(30) },
+  });
+  const shape: GptShape = { ...base, intensity: RUNS[run], bypass };
+  const tensors = new Map(
+    gptSpecs(shape).map((spec) => {
+      const values = initialValue(spec, { seed: 1 });
+      if (zero !== undefined && spec.name.endsWith(zero)) values.fill(0);
+      return [spec.name, { shape: [...spec.shape], values }];
+    }),
+  );
+  Deno.writeFileSync(path("weights"), encodeTensors(gptFile({ shape, run, seed: 1 }, tensors)));
+  try {
+    const { outputs, metrics } = await runStage(evaluateLanguage, params, {
+      directory,
+      inputs: { tokens: artifact(path("corpus")), weights: artifact(path("weights")) },
+    });
+    return { ...JSON.parse(Deno.readTextFileSync(outputs.metrics!)), metrics };
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+}
+
+Deno.test("excerpts to measure on do not overlap and leave a token to predict after each", () => {
+  assertEquals(spread(61, { length: 8, most: 100 }), [0, 8, 16, 24, 32, 40, 48]);
+  assertEquals(spread(64, { length: 8, most: 100 }).at(-1), 48);
+  assertEquals(spread(65, { length: 8, most: 100 }).at(-1), 56);
+  assertEquals(spread(61, { length: 8, most: 3 }), [0, 16, 32]);
+});
+
+Deno.test("a model that knows nothing has a loss of ln V nats, log₂ V bits", async () => {
+  const { splits, metrics, parameters } = await evaluated({ zero: "embedding" });
+  assertEquals(splits.map((each: { split: string }) => each.split), ["validation", "test"]);
+  assertEquals(splits.map((each: { tokens: number }) => each.tokens), [56, 24]);
+  for (const { lossNats, bits } of splits) {
+    assertAlmostEquals(lossNats, Math.log(5), 1e-6);
+    assertAlmostEquals(bits, Math.log2(5), 1e-6);
+  }
+  assertEquals(metrics.validationLoss, splits[0].lossNats);
+  // Embeddings 5·16, positions 8·16; a block: 16 + 16·48 + 16² + 16 + 2·16·64, and its predictor
+  // 16 + 8·16 + 16·4 + 4² + 4·2; the last gain 16.
+  assertEquals(parameters, 80 + 128 + 2 * (3104 + 232) + 16);
+});
+
+Deno.test("predictors without an opinion say the middle of their range, at every position", async () => {
+  for (const [run, heads, middle] of [[1, [null], 0.55], [3, [null], 0.6], [4, [0, 1], 0.6]]) {
+    const { intensities } = await evaluated({ run: run as number, zero: "intensity.out.weight" });
+    const places = [0, 1].flatMap((block) => (heads as unknown[]).map((head) => ({ block, head })));
+    assertEquals(
+      intensities.map(({ block, head }: { block: number; head: number }) => ({ block, head })),
+      places,
+    );
+    for (const { byPosition } of intensities) {
+      assertEquals(byPosition.length, 8);
+      for (const value of byPosition) assertAlmostEquals(value, middle as number, 1e-6);
+    }
+  }
+});
+
+Deno.test("a predictor's opinion differs by position and head", async () => {
+  const { intensities } = await evaluated({ run: 4 });
+  const values = intensities.flatMap((each: { byPosition: number[] }) => each.byPosition);
+  assertEquals(new Set(values).size, 2 * 2 * 8);
+  for (const value of values) assert(value > 0.2 && value < 1);
+});
+
+Deno.test("a model without predictors has no intensities, one that bypasses them has", async () => {
+  const [none, bypassed] = [await evaluated({ run: 0 }), await evaluated({ bypass: true })];
+  assertEquals(none.intensities, []);
+  assertEquals(bypassed.intensities.length, 4);
+  assertEquals(bypassed.splits, none.splits);
+  assertEquals([none.bypass, bypassed.bypass], [false, true]);
+});
+
+Deno.test("the loss does not depend on how many sequences are in memory", async () => {
+  const all = await evaluated({});
+  const few = await evaluated({ params: { sequences_at_once: 3 } });
+  assertAlmostEquals(all.splits[0].lossNats, few.splits[0].lossNats, 1e-6);
+  few.intensities.forEach(({ byPosition }: { byPosition: number[] }, i: number) => {
+    byPosition.forEach((value, t) =>
+      assertAlmostEquals(value, all.intensities[i].byPosition[t], 1e-6)
+    );
+  });
+});
+
+Deno.test("weights of another text are refused", async () => {
+  await assertRejects(() => evaluated({ vocabulary: 6 }), Error, "5 symbols against 6");
+});
