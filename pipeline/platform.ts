@@ -28,6 +28,8 @@ export async function resolvePlatform(wanted: (typeof BACKENDS)[number]): Promis
   if (wanted === "cpu" || wanted === "wasm") {
     return { backend: wanted, reason: "as asked", ingredients: { "platform.backend": wanted } };
   }
+  // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
+  if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
   const software = adapter && isSoftware(adapter.info);
   if (wanted === "webgpu" && !adapter) {
