@@ -69,7 +69,8 @@ export async function reproduce(
     Object.assign(counts, {
       executed: outcome.executed,
       cached: outcome.cached,
-      failed: outcome.failed,
+      // What an interruption cut short did not fail.
+      failed: controller.signal.aborted ? 0 : outcome.failed,
     });
     if (controller.signal.aborted) {
       listener({
