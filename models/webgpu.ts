@@ -5,9 +5,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
-
-let firstError: string | undefined;
+import { CheckedBackend } from "./kernels/checked_backend.ts";
 
 /**
  * A tensor's values, on any backend.
@@ -16,12 +14,21 @@ let firstError: string | undefined;
  *   cannot be trusted.
  */
 export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
-  const values = await tensor.data() as Float32Array;
-  if (firstError !== undefined) {
-    const message = firstError;
-    firstError = undefined;
-    throw new Error(`Cannot compute on the device: it reported: ${message}`);
+  const backend = tf.backend();
+  if (!(backend instanceof CheckedBackend)) return await tensor.data() as Float32Array;
+  let values: Float32Array | undefined, cause: unknown;
+  try {
+    values = await tensor.data() as Float32Array;
+  } catch (error) {
+    cause = error;
   }
+  // A report comes as an event of its own, which may follow the values it is about.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const failure = backend.takeFailure();
+  if (failure !== undefined) {
+    throw new Error(`Cannot compute on the device: ${failure}`, { cause });
+  }
+  if (values === undefined) throw cause;
   return values;
 }
 
@@ -31,7 +38,8 @@ export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
  * @throws {Error} If this machine offers no adapter.
  */
 export async function startWebgpu(): Promise<void> {
-  if (tf.findBackend("webgpu") instanceof WebGPUBackend) return;
+  // Not by asking tfjs: that would start the package's own backend, which then replaces this one.
+  if (started) return;
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (adapter === null || adapter === undefined) {
     throw new Error(
@@ -52,14 +60,13 @@ export async function startWebgpu(): Promise<void> {
     ] as const
   ) limits[name] = adapter.limits[name];
   const device = await adapter.requestDevice({ requiredLimits: limits });
-  device.addEventListener("uncapturederror", (event) => {
-    event.preventDefault();
-    firstError ??= (event as GPUUncapturedErrorEvent).error.message;
-  });
   tf.env().set("WEBGPU_CPU_FORWARD", false);
   // One matmul program for all shapes: the split-K one adds with atomics in any order.
   tf.env().set("WEBGPU_MATMUL_PROGRAM_TYPE", 3);
   // Importing the package registered a factory that asks for no limits.
   tf.removeBackend("webgpu");
-  tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info), 3);
+  started = true;
+  tf.registerBackend("webgpu", () => new CheckedBackend(device, adapter.info), 3);
 }
+
+let started = false;
