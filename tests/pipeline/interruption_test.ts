@@ -33,7 +33,7 @@ Deno.test("killed at 50 random moments, the next run finishes with the same bits
   using project = toyProject();
   // A golden-ratio sequence: moments spread over the whole run, the same in every test run.
   let killed = 0;
-  for (let n = 1; killed < 50 && n <= 150; n++) {
+  for (let n = 1; killed < 50 && n <= 300; n++) {
     const child = project.start(SLOW);
     const moment = ((n * 0.6180339887) % 1) * wholeMs;
     const timer = setTimeout(() => {
