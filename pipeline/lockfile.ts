@@ -76,6 +76,15 @@ export function readLock(path: string, name: string): Lock | undefined {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+  return parseLock(text, name);
+}
+
+/**
+ * The lock in a text; `name` is what messages call it.
+ *
+ * @throws {ConfigError} At a line that is not one.
+ */
+export function parseLock(text: string, name: string): Lock {
   const lock = new Map<string, LockEntry>();
   text.split("\n").forEach((line, index) => {
     if (line === "" || line.startsWith("#")) return;

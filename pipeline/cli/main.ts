@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { editorSchema } from "../config/schema.ts";
 import { explain } from "../errors.ts";
 import { audit } from "./audit.ts";
+import { diff } from "./diff.ts";
 import { parseOptions } from "./options.ts";
 import { showPlan, showStatus } from "./plan.ts";
 import { reproduce } from "./reproduce.ts";
@@ -46,6 +47,10 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
   }
   if (options.command === "trace") {
     showTrace(project, options, print);
+    return 0;
+  }
+  if (options.command === "diff") {
+    await diff(project, options, print);
     return 0;
   }
   if (options.command === "audit") return await audit(project, options, print);

@@ -9,7 +9,16 @@ import { ConfigError } from "../errors.ts";
 import { BACKENDS } from "../platform.ts";
 
 /** The commands. */
-export const COMMANDS = ["reproduce", "plan", "why", "status", "audit", "trace", "schema"] as const;
+export const COMMANDS = [
+  "reproduce",
+  "plan",
+  "why",
+  "status",
+  "diff",
+  "trace",
+  "audit",
+  "schema",
+] as const;
 /** The name of a command. */
 export type Command = (typeof COMMANDS)[number];
 
@@ -25,9 +34,13 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   experiment: {
     argument: "NAME",
     help: "experiments/NAME.yaml; by default the first that main.ts names",
-    commands: RUNS,
+    commands: [...RUNS, "diff"],
   },
-  profile: { argument: "NAME", help: "profile of the experiment (default: smoke)", commands: RUNS },
+  profile: {
+    argument: "NAME",
+    help: "profile of the experiment (default: smoke)",
+    commands: [...RUNS, "diff"],
+  },
   set: {
     argument: "PATH=VALUE",
     help:
@@ -50,7 +63,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   backend: {
     argument: BACKENDS.join("|"),
     help: "where numeric stages compute (default: auto)",
-    commands: RUNS,
+    commands: [...RUNS, "diff"],
   },
   mirror: {
     argument: "DIR|URL",
@@ -68,14 +81,15 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     commands: ["reproduce"],
   },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
+  page: { argument: "FILE", help: "write the comparison as an HTML page too", commands: ["diff"] },
   outputs: {
     argument: "DIR",
     help: "where results and the store go (default: outputs)",
-    commands: ["reproduce", "plan", "why", "status", "audit", "trace"],
+    commands: COMMANDS.filter((command) => command !== "schema"),
   },
   json: {
     help: "one JSON object a line instead of text",
-    commands: ["reproduce", "plan", "why", "status", "audit", "trace"],
+    commands: COMMANDS.filter((command) => command !== "schema"),
   },
   help: { help: "show this", commands: COMMANDS },
 };
@@ -86,6 +100,8 @@ const SUMMARIES: Readonly<Record<Command, string>> = {
   why: "compare an instance with its last trace, ingredient by ingredient: why INSTANCE",
   status: "say what of a run is up to date",
   audit: "re-hash the store, the locks and outputs/, and say what is altered, missing or orphaned",
+  diff:
+    "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision: diff A B",
   trace: "follow an instance, a key or an artifact's digest back to the first bytes: trace WHAT",
   schema: "write experiments/schema.json, for editors",
 };
@@ -93,6 +109,7 @@ const SUMMARIES: Readonly<Record<Command, string>> = {
 /** What commands take besides flags. */
 const OPERANDS: Readonly<Partial<Record<Command, readonly string[]>>> = {
   why: ["INSTANCE"],
+  diff: ["A", "B"],
   trace: ["WHAT"],
 };
 
@@ -113,6 +130,7 @@ export interface Options {
   readonly repair: boolean;
   readonly outputs?: string;
   readonly json: boolean;
+  readonly page?: string;
 }
 
 /**
@@ -130,7 +148,8 @@ export function parseOptions(args: readonly string[]): Options | string {
   const known = Object.keys(FLAGS).filter((name) => FLAGS[name]!.commands.includes(command));
   const parsed = parseArgs(rest, {
     boolean: known.filter((name) => FLAGS[name]!.argument === undefined),
-    string: known.filter((name) => FLAGS[name]!.argument !== undefined),
+    // "_": an operand of digits alone, such as a git revision, stays as it is written.
+    string: ["_", ...known.filter((name) => FLAGS[name]!.argument !== undefined)],
     collect: known.filter((name) => FLAGS[name]!.repeated),
     unknown(argument, key) {
       if (key === undefined) return true;
@@ -172,6 +191,7 @@ export function parseOptions(args: readonly string[]): Options | string {
         `${operands.length === 0 ? "none" : operands.join(" ")}`,
     );
   }
+  const page = text("page");
   const experiment = text("experiment");
   const mirror = text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR");
   const outputs = text("outputs");
@@ -191,6 +211,7 @@ export function parseOptions(args: readonly string[]): Options | string {
     repair: parsed["repair"] === true,
     ...(outputs !== undefined ? { outputs } : {}),
     json: parsed["json"] === true,
+    ...(page !== undefined ? { page } : {}),
   };
 }
 
