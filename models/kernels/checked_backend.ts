@@ -44,6 +44,7 @@ interface Private {
 }
 
 export class CheckedBackend extends WebGPUBackend {
+  readonly #names = new Set<string>();
   readonly #recent: string[] = [];
   #failure: string | undefined;
   /** Kernels encoded since the backend was made. */
@@ -86,16 +87,18 @@ export class CheckedBackend extends WebGPUBackend {
   }
 
   #suspect(message: string): string {
-    const named = this.#recent.find((name) => message.includes(`'${name}'`));
+    const quoted = [...message.matchAll(/'([^']+)'/g)].map(([, label]) => label!);
+    const named = quoted.find((label) => this.#names.has(label));
     if (named !== undefined) return `kernel "${named}"`;
-    const last = [...new Set(this.#recent)].reverse();
+    const last = [...new Set(this.#recent.toReversed())].slice(0, RECENT);
     return last.length === 0
       ? "no kernel"
       : `one of the latest kernels, newest first ${last.join(", ")}`;
   }
 
   #begin(name: string): void {
-    if (this.#recent.push(name) > RECENT + 64) this.#recent.splice(0, 64);
+    this.#names.add(name);
+    if (this.#recent.push(name) > 10 * RECENT) this.#recent.splice(0, 9 * RECENT);
     this.dispatches++;
   }
 

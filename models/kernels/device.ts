@@ -6,6 +6,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { webgpu_util, WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import type { CheckedBackend, Shader } from "./checked_backend.ts";
 import { differentiable } from "./host.ts";
 import { ROTATIONS, type StreamKey } from "../random.ts";
 
@@ -79,6 +80,27 @@ export function runDevice(name: string, call: DeviceCall): tf.Tensor {
     call.inputs as unknown as tf.NamedTensorMap,
     { call } as unknown as tf.NamedAttrMap,
   ) as tf.Tensor;
+}
+
+/** Runs a shader of several results. It has no gradient. */
+export function runShader(shader: Shader): tf.Tensor[] {
+  const kernelName = `lockstep.${shader.name}`;
+  if (tf.getKernel(kernelName, "webgpu") === undefined) {
+    tf.registerKernel({
+      kernelName,
+      backendName: "webgpu",
+      kernelFunc: ({ attrs, backend }) => {
+        const { shader } = attrs as unknown as { shader: Shader };
+        return (backend as CheckedBackend).runShader(shader);
+      },
+    });
+  }
+  const inputs = [...shader.changes ?? [], ...shader.reads].map((x, i) => [String(i), x]);
+  return tf.engine().runKernel(
+    kernelName,
+    Object.fromEntries(inputs) as unknown as tf.NamedTensorMap,
+    { shader } as unknown as tf.NamedAttrMap,
+  ) as tf.Tensor[];
 }
 
 /**
@@ -187,10 +209,10 @@ export function sumRows(
 }
 
 /**
- * Threefry and dropout's choice in WGSL, written out without loops or indexed arrays: compilers
- * take seconds over those.
+ * Threefry-4x32-20 of counter (counter, 0, 0, 0) in WGSL, written out without loops or indexed
+ * arrays: compilers take seconds over those.
  */
-function threefryCode(): string {
+export function threefryCode(): string {
   const keys = ["key.x", "key.y", "key.z", "key.w", "parity"];
   const half = (to: string, from: string, rotation: number) =>
     `${to} = ${to} + ${from}; ` +
@@ -205,13 +227,22 @@ function threefryCode(): string {
     rounds += `a = a + ${k0}; b = b + ${k1}; c = c + ${k2}; d = d + ${k3} + ${round + 1}u;\n`;
   }
   return `
-    fn kept(key : vec4<u32>, element : u32, limit : u32, factor : f32) -> f32 {
+    fn threefry(key : vec4<u32>, counter : u32) -> vec4<u32> {
       let parity = 0x1bd11bdau ^ key.x ^ key.y ^ key.z ^ key.w;
-      var a = key.x + 4u * (element / 32u) + (element & 3u);
+      var a = key.x + counter;
       var b = key.y; var c = key.z; var d = key.w;
       ${rounds}
-      let low = select(a, b, (element & 4u) != 0u);
-      let high = select(c, d, (element & 4u) != 0u);
+      return vec4<u32>(a, b, c, d);
+    }`;
+}
+
+/** Dropout's choice for one element, in WGSL. */
+function keptCode(): string {
+  return `${threefryCode()}
+    fn kept(key : vec4<u32>, element : u32, limit : u32, factor : f32) -> f32 {
+      let words = threefry(key, 4u * (element / 32u) + (element & 3u));
+      let low = select(words.x, words.y, (element & 4u) != 0u);
+      let high = select(words.z, words.w, (element & 4u) != 0u);
       let word = select(low, high, (element & 8u) != 0u);
       let bits = select(word >> 16u, word & 0xffffu, (element & 16u) == 0u);
       return select(factor, 0.0, bits < limit);
@@ -234,7 +265,7 @@ export function deviceKeep(key: StreamKey, rate: number, shape: readonly number[
     inputs: {},
     output: shape,
     ...keepUniforms(key, rate),
-    functions: threefryCode(),
+    functions: keptCode(),
     element: `${KEY}
       setOutputAtIndex(index, kept(key, u32(index), u32(uniforms.limit), uniforms.kept_factor));`,
   });
@@ -257,7 +288,7 @@ export function deviceKeepHeads(
       output: [lengths.length * heads, t, t],
       integers: { ...integers, heads, t },
       floats,
-      functions: threefryCode(),
+      functions: keptCode(),
       element: `${KEY}
         let pair = index / (uniforms.t * uniforms.t);
         let stride = (lengths[pair / uniforms.heads] + 3) & -4;
