@@ -5,12 +5,15 @@
  */
 import { main, type Project } from "./pipeline/cli/main.ts";
 import { aggregate } from "./stages/aggregate.ts";
+import { aggregateIntensity } from "./stages/aggregate_intensity.ts";
 import { download } from "./stages/download.ts";
 import { evaluate } from "./stages/evaluate.ts";
 import { evaluateLanguage } from "./stages/evaluate_language.ts";
 import { generate } from "./stages/generate.ts";
 import { plot } from "./stages/plot.ts";
+import { plotIntensity } from "./stages/plot_intensity.ts";
 import { report } from "./stages/report.ts";
+import { reportIntensity } from "./stages/report_intensity.ts";
 import { tokenize } from "./stages/tokenize.ts";
 import { train } from "./stages/train.ts";
 import { trainLanguage } from "./stages/train_language.ts";
@@ -24,6 +27,7 @@ export const project: Project = {
     tokenize,
     ...[train, evaluate, aggregate, plot, report],
     ...[trainLanguage, evaluateLanguage, generate],
+    ...[aggregateIntensity, plotIntensity, reportIntensity],
   ] as Stage[],
   experiments: ["fusion", "intensity"],
 };

@@ -1,0 +1,264 @@
+/**
+ * The report on the language models: one page that opens without a network.
+ *
+ * @module
+ */
+import { counted, grouped, percent } from "../format.ts";
+import { type Html, html, trusted } from "../page/html.ts";
+import { figureHtml, svgText, tableHtml } from "../page/parts.ts";
+import { STYLE } from "../page/style.ts";
+import type { JudgedClaim } from "./claim.ts";
+import type { Results, Speeds } from "./results.ts";
+import {
+  claimsTable,
+  comparisonsTable,
+  differenceTable,
+  findingsTable,
+  lossTable,
+  runTable,
+  speedTable,
+  textTable,
+  titleOf,
+} from "./tables.ts";
+import { isBypassed, variantTitle } from "./variants.ts";
+
+/** What the page is made of besides the results. */
+export interface PageParts {
+  readonly speeds: Speeds;
+  /** Figures in order: their file stem and SVG text. */
+  readonly figures: readonly { readonly name: string; readonly svg: string }[];
+  /** Table files, relative to the page. */
+  readonly tableFiles: readonly string[];
+  /** SHA-256 of the results file every loss comes from. */
+  readonly resultsSha256: string;
+}
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly body: Html;
+}
+
+/** The whole page as text. */
+export function pageHtml(results: Results, parts: PageParts): string {
+  const sections = [
+    claimSection(results, parts.speeds),
+    textSection(results),
+    lossSection(results, parts),
+    speedSection(results, parts.speeds),
+    intensitySection(parts),
+    paperSection(results),
+    traceSection(results, parts),
+  ].filter((section): section is Section => section !== null);
+  const page = html`
+    <!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>${results.experiment}: what was reproduced</title>
+        <style>${trusted(STYLE)}</style>
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the results</a>
+        <header>
+    <h1>${results.experiment}</h1>
+    <p class="lead">${leadText(results)}</p>
+    ${noticeHtml(results)}
+    <nav aria-label="Sections"><ul>
+    ${sections.map((section) =>
+      html`
+        <li><a href="#${section.id}">${section.title}</a></li>
+      `
+    )}</ul></nav>
+        </header>
+        <main id="content" tabindex="-1">
+    ${sections.map((section) =>
+      html`
+        <section aria-labelledby="${section.id}">
+        <h2 id="${section.id}">${section.title}</h2>
+        ${section.body}</section>
+      `
+    )}</main>
+        <footer>
+          <p>Made by Lockstep from the results file with SHA-256 <code>${parts
+            .resultsSha256}</code>.</p>
+        </footer>
+      </body>
+    </html>
+  `;
+  return page.html;
+}
+
+function leadText(results: Results): string {
+  const runs = results.curves.length;
+  if (runs === 0) return "No run has been trained yet.";
+  return `${counted(runs, "trained model")}: ${counted(results.datasets.length, "text")}, ${
+    counted(results.variants.length, "variant")
+  }, ${counted(results.seeds.length, "seed")}.`;
+}
+
+/** Says first of all which numbers are not measured as the paper's were. */
+function noticeHtml(results: Results): Html | null {
+  const titles = (chosen: (dataset: Results["datasets"][number]) => boolean) =>
+    results.datasets.filter(chosen).map(({ dataset }) => titleOf(results, dataset)).join(", ");
+  const kind = (name: string) => titles(({ corpus }) => corpus?.source.kind === name);
+  const lines = [
+    [kind("sample"), "ran on a sample of the paper's text, not on all of it"],
+    [kind("synthetic"), "ran on synthetic text, which has no counterpart in the paper"],
+    [titles(({ corpus }) => corpus === null), "ran on text that was not described"],
+    [
+      titles(({ dataset, corpus }) =>
+        corpus !== null && corpus.source.kind !== "synthetic" &&
+        results.conditions.some((each) => each.dataset === dataset && !each.fullSize)
+      ),
+      "ran with a smaller model or shorter training than the paper's",
+    ],
+  ].flatMap(([names, text]) => names === "" ? [] : [`${names} ${text}.`]);
+  if (lines.length === 0) return null;
+  return html`
+    <div class="notice" role="note"><strong>Before you compare.</strong> ${lines.join(" ")}</div>
+  `;
+}
+
+function claimSection(results: Results, speeds: Speeds): Section | null {
+  const claims = allClaims(results, speeds);
+  if (claims.length === 0) return null;
+  return {
+    id: "verdicts",
+    title: "What held",
+    body: html`
+      ${tableHtml(claimsTable(claims))}
+      <details>
+        <summary>What each verdict rests on</summary>
+        ${tableHtml(comparisonsTable(results, claims))}
+      </details>
+    `,
+  };
+}
+
+/** Claims on losses and on speeds in the order of their names. */
+function allClaims(results: Results, speeds: Speeds): JudgedClaim[] {
+  return [...results.claims, ...speeds.claims].sort((a, b) => a.id < b.id ? -1 : 1);
+}
+
+function textSection(results: Results): Section {
+  const missing = results.missing.map((each) =>
+    html`
+      <li>${titleOf(results, each.dataset)}, ${variantTitle(each.variant)}, seed ${each.seed}</li>
+    `
+  );
+  return {
+    id: "what-was-run",
+    title: "What was run",
+    body: html`
+      ${tableHtml(textTable(results))}
+      <ul>
+        ${results.datasets.flatMap(({ dataset, corpus }) =>
+          corpus === null || corpus.source.note === "" ? [] : [html`
+            <li>${titleOf(results, dataset)}: ${corpus.source.note}</li>
+          `]
+        )}
+        ${results.variants.map((variant) =>
+          html`
+            <li>${variantTitle(variant)}</li>
+          `
+        )}
+        <li>Seeds: ${results.seeds.join(", ") || "none"}</li>
+      </ul>
+      ${results.variants.some(isBypassed)
+        ? html`
+          <p>The paper says that it switches modulation off where fused attention runs, and prints
+          the baseline's speed for runs 2 to 4. A bypassed run does so: it has the predictors and
+          does not use them, so that it computes what the baseline computes, bit for bit.</p>
+        `
+        : null} ${missing.length === 0 ? null : html`
+        <details>
+          <summary>${counted(missing.length, "run")} of the grid missing</summary>
+          <ul>
+          ${missing}</ul>
+        </details>
+      `}
+    `,
+  };
+}
+
+function lossSection(results: Results, parts: PageParts): Section | null {
+  if (results.conditions.length === 0) return null;
+  const figure = parts.figures.find((each) => each.name === "losses");
+  return {
+    id: "losses-by-run",
+    title: results.conditions.some((each) => each.published !== null)
+      ? "Losses beside the paper's"
+      : "Losses",
+    body: html`
+      ${tableHtml(lossTable(results))} ${figure ? drawn(figure) : null} ${results.deltas.length > 0
+        ? tableHtml(differenceTable(results))
+        : null}<details><summary>Every run, one by one</summary>
+      ${tableHtml(runTable(results))}</details>
+    `,
+  };
+}
+
+function speedSection(results: Results, speeds: Speeds): Section | null {
+  if (speeds.variants.length === 0) return null;
+  return {
+    id: "speed",
+    title: "Speed of generation",
+    body: tableHtml(speedTable(results, speeds)),
+  };
+}
+
+function intensitySection(parts: PageParts): Section | null {
+  const figure = parts.figures.find((each) => each.name === "intensities");
+  if (figure === undefined) return null;
+  return { id: "learned", title: "What the predictors learned", body: drawn(figure) };
+}
+
+function paperSection(results: Results): Section | null {
+  if (results.findings.length === 0) return null;
+  const unfit = results.findings.filter((each) => !each.agrees).length;
+  return {
+    id: "paper",
+    title: "The paper's own numbers, re-analysed",
+    body: html`
+      <p>
+        Of ${counted(results.findings.length, "comparison")} of the paper's numbers with each
+        other, ${grouped(unfit)} do not fit.
+      </p>
+      ${tableHtml(findingsTable(results))}
+    `,
+  };
+}
+
+function traceSection(results: Results, parts: PageParts): Section {
+  const files = parts.tableFiles.map((path) =>
+    html`
+      <li><a href="${path}">${path.split("/").at(-1)!}</a></li>
+    `
+  );
+  return {
+    id: "trace",
+    title: "Where the numbers come from",
+    body: html`
+      <p>Every number above is computed from the runs listed under “Every run”; differences are
+      taken between runs of the same seed, which have the same batches and the same initial values
+      wherever they share a parameter. Intervals have ${percent(results.confidence, 0)} % coverage
+      if differences are close to normal. <code>deno task why</code> followed by an instance's name
+      lists what went into it.</p>
+      ${files.length === 0 ? null : html`
+        <p>The same numbers for programs and papers:</p>
+        <ul>
+        ${files}</ul>
+      `}
+    `,
+  };
+}
+
+function drawn(figure: PageParts["figures"][number]): Html {
+  return figureHtml(figure.svg, {
+    id: `figure-${figure.name}`,
+    title: svgText(figure.svg, "title") || figure.name,
+    words: svgText(figure.svg, "desc"),
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * How fast the variants write text, and what that says of the paper's claims.
+ *
+ * @module
+ */
+import type { Corpus } from "../inputs.ts";
+import { sum } from "../statistics/sample.ts";
+import {
+  alphaOf,
+  type AssembleOptions,
+  corresponds,
+  type Located,
+  type Place,
+  placeOf,
+} from "./assemble.ts";
+import type { Comparison } from "./claim.ts";
+import type { Speed } from "./inputs.ts";
+import { type Differences, judge } from "./judge.ts";
+import type { Speeds } from "./results.ts";
+import { BASELINE, compareVariants } from "./variants.ts";
+
+interface Timed extends Place {
+  readonly plain: number | undefined;
+  readonly cached: number | undefined;
+}
+
+/** Builds the speeds document. Changes are taken between runs on the same text and seed. */
+export function assembleSpeeds(
+  speeds: readonly Located<Speed>[],
+  corpora: readonly Located<Corpus>[],
+  options: AssembleOptions,
+): Speeds {
+  const timed = speeds.map((each): Timed => {
+    const rate = (cache: boolean) =>
+      each.value.speeds.find((speed) => speed.cache === cache)?.tokensPerSecond;
+    return { ...placeOf(each), plain: rate(false), cached: rate(true) };
+  });
+  const real = new Set(
+    corpora.filter(({ value }) => corresponds(value)).map(({ at }) => at["dataset"] ?? "text"),
+  );
+  const variants = [...new Set(timed.map((each) => each.variant))].sort(compareVariants);
+  return {
+    format: "lockstep-intensity-speeds/1",
+    variants: variants.map((variant) => {
+      const own = timed.filter((each) => each.variant === variant);
+      const changes = changesOf(timed, { run: variant, against: BASELINE });
+      return {
+        variant,
+        plain: meanOf(own.map((each) => each.plain)),
+        cached: meanOf(own.map((each) => each.cached)),
+        runs: own.length,
+        change: variant === BASELINE ? null : meanOf(changes),
+        // A speed on made-up text by a model made for it stands beside nobody's.
+        published: own.some((each) => real.has(each.dataset))
+          ? options.published.speeds[variant] ?? null
+          : null,
+      };
+    }),
+    claims: judge(options.claims.filter((claim) => claim.metric === "speed"), {
+      alpha: alphaOf(options.confidence),
+      differences: (comparison) =>
+        speedDifferences(timed.filter((each) => real.has(each.dataset)), comparison),
+    }),
+  };
+}
+
+function speedDifferences(timed: readonly Timed[], comparison: Comparison): Differences {
+  const values = changesOf(timed, comparison);
+  return { values, on: values.length === 0 ? "" : "this machine, without a cache" };
+}
+
+/** Percent by which a variant's speed without a cache differs from another's. */
+function changesOf(
+  timed: readonly Timed[],
+  { run, against }: { run: string; against: string },
+): number[] {
+  return timed.filter((each) => each.variant === run).flatMap(({ dataset, seed, plain }) => {
+    const other = timed.find((each) =>
+      each.variant === against && each.dataset === dataset && each.seed === seed
+    )?.plain;
+    return plain === undefined || other === undefined ? [] : [100 * (plain / other - 1)];
+  });
+}
+
+function meanOf(values: readonly (number | undefined)[]): number | null {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? null : sum(known) / known.length;
+}

@@ -1,0 +1,389 @@
+/**
+ * The language models' tables.
+ *
+ * @module
+ */
+import { datasetTitle, kindLabel } from "../accuracy_table.ts";
+import { probability } from "../claims/claims_table.ts";
+import { fixed, grouped } from "../format.ts";
+import type { Table } from "../table.ts";
+import { AVERAGE, type JudgedClaim } from "./claim.ts";
+import type { Condition, Results, Speeds } from "./results.ts";
+import { BASELINE, variantLabel, variantTitle } from "./variants.ts";
+
+type Entry = Results["datasets"][number];
+
+/** A text's title. */
+export function titleOf(results: Results, dataset: string): string {
+  return datasetTitle(entryOf(results, dataset), dataset);
+}
+
+/** A text's title and how it relates to the paper's. */
+export function labelOf(results: Results, dataset: string): string {
+  return `${titleOf(results, dataset)} · ${kindLabel(entryOf(results, dataset))}`;
+}
+
+function entryOf(results: Results, dataset: string) {
+  const entry: Entry | undefined = results.datasets.find((each) => each.dataset === dataset);
+  return entry && { ...entry, majorityShare: null };
+}
+
+/** A signed number, `−0.0015` or `+31.0`. */
+export function signed(value: number, digits: number): string {
+  const text = fixed(value, digits);
+  return text.startsWith("\u2212") || /^[0.]+$/.test(text) ? text : `+${text}`;
+}
+
+/** Best validation loss by text and variant, ours above the paper's. */
+export function lossTable(results: Results): Table {
+  const rows: string[][] = [];
+  const breaks: number[] = [];
+  for (const { dataset } of results.datasets) {
+    const cells = results.conditions.filter((each) => each.dataset === dataset);
+    if (cells.length === 0) continue;
+    const find = (variant: string) => cells.find((each) => each.variant === variant);
+    const seeds = [...new Set(cells.map((each) => each.n))].sort((a, b) => a - b);
+    const n = seeds.length === 1 ? `n = ${seeds[0]}` : `n = ${seeds[0]}–${seeds.at(-1)}`;
+    const entry = entryOf(results, dataset);
+    rows.push([
+      titleOf(results, dataset),
+      `This run: ${kindLabel(entry)}, ${sizeText(cells)}${n}`,
+      ...results.variants.map((variant) => lossText(find(variant))),
+    ]);
+    if (cells.some((each) => each.published !== null)) {
+      rows.push([
+        "",
+        "Paper, as printed",
+        ...results.variants.map((variant) => find(variant)?.published?.toFixed(4) ?? "–"),
+      ]);
+    }
+    breaks.push(rows.length - 1);
+  }
+  return {
+    id: "losses",
+    caption: "Best validation loss in nats per character, mean ± standard deviation over seeds",
+    columns: [
+      { title: "Text" },
+      { title: "Source" },
+      ...results.variants.map((variant) => ({
+        title: variantLabel(variant),
+        align: "right" as const,
+      })),
+    ],
+    rows,
+    breaks,
+  };
+}
+
+/** Says where model or training are not the paper's size. */
+function sizeText(cells: readonly Condition[]): string {
+  if (cells.every((each) => each.published === null)) return "";
+  return cells.every((each) => each.fullSize) ? "" : "smaller model or shorter training, ";
+}
+
+function lossText(cell: Condition | undefined): string {
+  if (cell === undefined) return "not run";
+  return cell.sd === null
+    ? `${fixed(cell.mean, 4)} (1 seed)`
+    : `${fixed(cell.mean, 4)} ± ${fixed(cell.sd, 4)}`;
+}
+
+/** The same numbers for programs: one row per run. */
+export function runRows(results: Results): {
+  columns: string[];
+  rows: (string | number | null)[][];
+} {
+  const kind = (dataset: string) =>
+    results.datasets.find((each) => each.dataset === dataset)?.corpus?.source.kind ?? "undescribed";
+  return {
+    columns: [
+      "dataset",
+      "data_kind",
+      "run",
+      "seed",
+      "parameters",
+      "steps",
+      "best_iteration",
+      "best_validation_loss_nats",
+      "validation_loss_nats",
+      "test_loss_nats",
+      "test_bits",
+      "published_loss_nats",
+      "full_size",
+    ],
+    rows: results.conditions.flatMap((cell) =>
+      cell.runs.map((run) => {
+        const split = (name: string) => run.splits.find((each) => each.split === name);
+        return [
+          cell.dataset,
+          kind(cell.dataset),
+          cell.variant,
+          run.seed,
+          run.parameters,
+          run.steps,
+          run.bestIteration,
+          run.best,
+          split("validation")?.lossNats ?? null,
+          split("test")?.lossNats ?? null,
+          split("test")?.bits ?? null,
+          cell.published,
+          String(cell.fullSize),
+        ];
+      })
+    ),
+  };
+}
+
+/** Every run, one by one, for people. */
+export function runTable(results: Results): Table {
+  return {
+    id: "every-run",
+    caption: "Every run",
+    columns: [
+      { title: "Text" },
+      { title: "Run" },
+      ...[
+        "Seed",
+        "Parameters",
+        "Steps",
+        "Best step",
+        "Best loss",
+        "Validation loss",
+        "Test loss",
+        "Test bits",
+      ].map((title) => ({ title, align: "right" as const })),
+    ],
+    rows: results.conditions.flatMap((cell) =>
+      cell.runs.map((run) => {
+        const split = (name: string) => run.splits.find((each) => each.split === name);
+        const number = (value: number | undefined) => value === undefined ? "–" : fixed(value, 4);
+        return [
+          titleOf(results, cell.dataset),
+          variantLabel(cell.variant),
+          String(run.seed),
+          grouped(run.parameters),
+          grouped(run.steps),
+          grouped(run.bestIteration),
+          fixed(run.best, 4),
+          number(split("validation")?.lossNats),
+          number(split("test")?.lossNats),
+          number(split("test")?.bits),
+        ];
+      })
+    ),
+    notes: [
+      "Best loss: the lowest of all evaluations on random excerpts, the paper's headline. " +
+      "Validation and test loss: of the weights kept then, on excerpts that do not overlap. " +
+      "Losses are nats per character; bits are per character.",
+    ],
+  };
+}
+
+/** Paired differences from the model without intensity. */
+export function differenceTable(results: Results): Table {
+  const level = Math.round(results.confidence * 100);
+  return {
+    id: "differences",
+    caption: "Best validation loss minus the baseline's, nats per character, seed by seed",
+    columns: [
+      { title: "Text" },
+      { title: "Run" },
+      ...["Seeds", "Mean", `${level} % interval`, "Better / worse", "Paper"].map((title) => ({
+        title,
+        align: "right" as const,
+      })),
+    ],
+    rows: results.deltas.map((delta) => [
+      titleOf(results, delta.dataset),
+      variantTitle(delta.variant),
+      String(delta.n),
+      signed(delta.mean, 4),
+      delta.interval === null
+        ? "needs 2 seeds"
+        : `[${signed(delta.interval[0], 4)}, ${signed(delta.interval[1], 4)}]`,
+      `${delta.negative} / ${delta.positive}`,
+      delta.published === null ? "–" : signed(delta.published, 4),
+    ]),
+    breaks: results.deltas.flatMap((delta, index) =>
+      results.deltas[index + 1]?.dataset === delta.dataset ? [] : [index]
+    ),
+    notes: [
+      "Less is better. A bypassed run computes what the baseline computes, bit for bit: a " +
+      "difference of zero there is no chance.",
+    ],
+  };
+}
+
+/** Table 1 of the paper: speed and average loss by variant, ours beside the printed. */
+export function speedTable(results: Results, speeds: Speeds): Table {
+  const number = (value: number | null | undefined, digits: number) =>
+    value === null || value === undefined ? "–" : fixed(value, digits);
+  const change = (value: number | null, digits: number) =>
+    value === null ? "–" : `${signed(value, digits)} %`;
+  const printed = speeds.variants.find((each) => each.variant === BASELINE)?.published ?? null;
+  const { datasets } = results.averages;
+  return {
+    id: "table1",
+    caption: "Speed of generation and average best validation loss",
+    columns: [
+      { title: "Method" },
+      ...[
+        "Tokens/s",
+        "Change",
+        "Tokens/s, cache",
+        "Loss",
+        "Paper: tokens/s",
+        "Paper: change",
+        "Paper: loss",
+      ].map((title) => ({ title, align: "right" as const })),
+    ],
+    rows: speeds.variants.map((each) => {
+      const average = results.averages.variants.find((own) => own.variant === each.variant);
+      return [
+        variantTitle(each.variant),
+        number(each.plain, 1),
+        change(each.change, 1),
+        number(each.cached, 1),
+        number(average?.mean, 4),
+        number(each.published, 1),
+        each.published === null || printed === null || each.variant === BASELINE
+          ? "–"
+          : change(100 * (each.published / printed - 1), 1),
+        number(average?.published, 3),
+      ];
+    }),
+    notes: [
+      "Speeds are of this machine and differ each time; without a cache each token is computed " +
+      "from the whole context. Other work ran beside, so that small changes mean nothing.",
+      ...(datasets.length === 0 ? [] : [
+        `Losses are means over ${
+          datasets.map((dataset) => titleOf(results, dataset)).join("; ")
+        }; the paper's over its four texts, shown where those were run.`,
+      ]),
+    ],
+  };
+}
+
+/** The claims and what became of them. */
+export function claimsTable(claims: readonly JudgedClaim[]): Table {
+  return {
+    id: "claims",
+    caption: "The paper's claims and what became of them",
+    columns: [
+      { title: "Claim" },
+      { title: "What the paper says" },
+      { title: "Verdict" },
+      { title: "Does it stand?" },
+      { title: "On" },
+    ],
+    rows: claims.map((claim) => [
+      claim.id,
+      claim.statement,
+      claim.verdict,
+      claim.holds === null ? "open" : claim.holds ? "yes" : "no",
+      claim.note,
+    ]),
+    notes: [
+      "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
+      "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
+      "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
+      "ruled out. Underpowered: too few seeds to tell. A claim's verdict is that of its weakest " +
+      "comparison.",
+    ],
+  };
+}
+
+/** What each verdict rests on. */
+export function comparisonsTable(results: Results, claims: readonly JudgedClaim[]): Table {
+  const level = Math.round(results.confidence * 100);
+  return {
+    id: "comparisons",
+    caption: "What each verdict rests on: differences in nats per character, of speeds in percent",
+    columns: [
+      { title: "Claim" },
+      { title: "Difference" },
+      { title: "Verdict" },
+      ...[
+        "Pairs",
+        "Mean",
+        `${level} % interval`,
+        "Paper",
+        "Matters from",
+        "p",
+        "p, Holm",
+        "Seeds needed",
+      ].map((title) => ({ title, align: "right" as const })),
+    ],
+    rows: claims.flatMap((claim) => {
+      const digits = claim.metric === "speed" ? 1 : 4;
+      return claim.comparisons.map((each) => [
+        claim.id,
+        `${each.dataset === AVERAGE ? "Average" : titleOf(results, each.dataset)}: ${
+          variantLabel(each.run)
+        } − ${variantLabel(each.against).toLowerCase()}`,
+        each.verdict,
+        String(each.n),
+        each.mean === null ? "–" : signed(each.mean, digits),
+        each.interval === null
+          ? "–"
+          : `[${signed(each.interval[0], digits)}, ${signed(each.interval[1], digits)}]`,
+        each.published === null ? "–" : signed(each.published, digits),
+        claim.smallest.toFixed(digits),
+        probability(each.p),
+        probability(each.holm),
+        each.seedsNeeded === null ? "–" : String(each.seedsNeeded),
+      ]);
+    }),
+    notes: [
+      "Seeds needed: for a paired t test to find the printed difference, or where none was " +
+      "printed the smallest that matters, four times out of five at the spread seen here. Holm's " +
+      "correction runs over all comparisons of losses that were tested, and over those of speeds.",
+    ],
+  };
+}
+
+/** Whether the paper's numbers fit each other. */
+export function findingsTable(results: Results): Table {
+  return {
+    id: "findings",
+    caption: "The paper's numbers put to each other",
+    columns: [
+      { title: "What" },
+      { title: "Printed", align: "right" },
+      { title: "Computed", align: "right" },
+      { title: "Fits?" },
+    ],
+    rows: results.findings.map((each) => [
+      each.what,
+      each.printed,
+      each.computed,
+      each.agrees ? "yes" : "no",
+    ]),
+    notes: ["Computed from the losses and averages that the paper prints."],
+  };
+}
+
+/** The texts. */
+export function textTable(results: Results): Table {
+  return {
+    id: "texts",
+    caption: "Texts the models were trained on, in characters",
+    columns: [
+      { title: "Text" },
+      { title: "Data" },
+      ...["Train", "Validation", "Test", "Symbols"].map((title) => ({
+        title,
+        align: "right" as const,
+      })),
+    ],
+    rows: results.datasets.map(({ dataset, corpus }) => [
+      titleOf(results, dataset),
+      kindLabel(entryOf(results, dataset)),
+      ...["train", "validation", "test"].map((split) => {
+        const tokens = corpus?.splits[split]?.tokens;
+        return tokens === undefined ? "–" : grouped(tokens);
+      }),
+      corpus === null ? "–" : grouped(corpus.vocabularySize),
+    ]),
+  };
+}
