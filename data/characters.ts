@@ -44,31 +44,49 @@ export async function tokenizeCharacters(
   options: CharacterOptions,
 ): Promise<CharacterCorpus> {
   const values = new ChunkedArray();
-  const seen = new Set<number>();
-  const add = (value: number) => {
-    seen.add(value);
-    values.push(value);
+  const seen = new Uint8Array(0x110000);
+  const add = (part: Uint32Array) => {
+    for (let i = 0; i < part.length; i++) seen[part[i]!] = 1;
+    values.append(part);
   };
   const name = description.files.map((file) => file.name).join(", ");
   const bytes = textBytes(description, files);
   if (options.unit === "byte") {
-    for await (const chunk of bytes) for (const byte of chunk) add(byte);
+    for await (const chunk of bytes) {
+      for (let at = 0; at < chunk.length; at += pieceLength) {
+        add(Uint32Array.from(chunk.subarray(at, at + pieceLength)));
+      }
+    }
   } else {
     for await (const text of decodeText(bytes, name)) {
-      for (const character of text) add(character.codePointAt(0)!);
+      for (let at = 0; at < text.length;) {
+        let end = Math.min(text.length, at + pieceLength);
+        // A surrogate pair stays in one piece; a chunk of decoded text holds no half of one.
+        if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+        add(codePoints(text.slice(at, end)));
+        at = end;
+      }
     }
   }
-  const symbols = [...seen].sort((a, b) => a - b);
+  const symbols: number[] = [];
+  for (let value = 0; value < seen.length; value++) if (seen[value] === 1) symbols.push(value);
   if (symbols.length === 0) throw new DataError(`Cannot read "${name}": it holds no text`);
   const parts = contiguousParts(values.length, options);
-  const ids = new Map(symbols.map((symbol, id) => [symbol, id]));
+  const ids = new Uint32Array(seen.length);
+  for (const [id, symbol] of symbols.entries()) ids[symbol] = id;
   const Ids = symbols.length <= 0x10000 ? Uint16Array : Uint32Array;
   const kept = parts.map(({ from, to }) => new Ids(to - from));
-  values.drain((value, at) => {
+  let start = 0;
+  for (const piece of values.drain()) {
     for (const [i, { from, to }] of parts.entries()) {
-      if (at >= from && at < to) kept[i]![at - from] = ids.get(value)!;
+      const into = kept[i]!;
+      const end = Math.min(to - start, piece.length);
+      for (let at = Math.max(from - start, 0); at < end; at++) {
+        into[start + at - from] = ids[piece[at]!]!;
+      }
     }
-  });
+    start += piece.length;
+  }
   const splits: Record<string, TokenSplit> = {};
   const summaries: Tokenized["statistics"]["splits"] = Object.fromEntries(
     parts.map(({ split, from, to, whole }, i) => {
@@ -96,6 +114,24 @@ export async function tokenizeCharacters(
     symbols,
     statistics: { classes, splits: summaries, vocabularySize, duplicatesAcrossSplits: {} },
   };
+}
+
+/** Symbols taken over at a time. */
+const pieceLength = 1 << 20;
+
+function isHighSurrogate(unit: number): boolean {
+  return (unit & 0xfc00) === 0xd800;
+}
+
+function codePoints(text: string): Uint32Array {
+  const points = new Uint32Array(text.length);
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at)!;
+    if (point > 0xffff) at += 1;
+    points[count++] = point;
+  }
+  return points.subarray(0, count);
 }
 
 interface Part {

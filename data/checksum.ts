@@ -17,12 +17,15 @@ export class ChecksumError extends Error {
 export class Verifier {
   readonly #file: RawFile;
   readonly #hashes: [algorithm: (typeof algorithms)[number], hash: Hash][];
+  /** Whether any checksum is recorded. */
+  readonly #pinned: boolean;
   #bytes = 0;
 
   constructor(file: RawFile) {
     this.#file = file;
-    this.#hashes = algorithms
-      .filter((algorithm) => file[algorithm] !== undefined)
+    const recorded = algorithms.filter((algorithm) => file[algorithm] !== undefined);
+    this.#pinned = recorded.length > 0;
+    this.#hashes = (this.#pinned ? recorded : ["sha256"] as const)
       .map((algorithm) => [algorithm, createHash(algorithm)]);
   }
 
@@ -41,17 +44,22 @@ export class Verifier {
     for (const [, hash] of this.#hashes) hash.update(chunk);
   }
 
-  /** @throws {ChecksumError} If the number of bytes or a checksum differs. */
-  finish(): void {
+  /**
+   * @returns The SHA-256 found, of a file for which no checksum is recorded.
+   * @throws {ChecksumError} If the number of bytes or a checksum differs.
+   */
+  finish(): string | undefined {
     const expected = this.#file.bytes;
     if (expected !== undefined && this.#bytes !== expected) {
       throw new ChecksumError(`must have ${expected} bytes, found ${this.#bytes}`);
     }
     for (const [algorithm, hash] of this.#hashes) {
       const found = hash.digest("hex");
+      if (!this.#pinned) return found;
       if (found !== this.#file[algorithm]) {
         throw new ChecksumError(`must have ${algorithm} ${this.#file[algorithm]}, found ${found}`);
       }
     }
+    return undefined;
   }
 }

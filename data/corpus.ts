@@ -4,9 +4,9 @@
  * @module
  */
 import { type Member, tarMembers } from "./archive.ts";
-import { csvRecords } from "./csv.ts";
+import { type CsvRecord, csvRecords } from "./csv.ts";
 import { Labels } from "./labels.ts";
-import { DataError, type DataFile, decodeText, fileBytes, textLines } from "./lines.ts";
+import { DataError, type DataFile, decodeText, fileBytes, type Line, textLines } from "./lines.ts";
 import { parquetRows } from "./parquet.ts";
 import { documentPattern } from "./pattern.ts";
 import type { Description, Layout } from "./source.ts";
@@ -38,8 +38,11 @@ export interface Corpus {
   readonly classes: readonly string[];
   /** Whether any document may come without a given split. */
   readonly drawsSplits: boolean;
-  /** Reads the documents from the start: train, validation, test, each in its file's order. */
-  documents(): AsyncGenerator<Document, void, undefined>;
+  /**
+   * Reads the documents from the start, in batches of any size: train, validation, test, each in
+   * its file's order.
+   */
+  documents(): AsyncGenerator<readonly Document[], void, undefined>;
 }
 
 interface RawFile extends DataFile {
@@ -74,17 +77,20 @@ export async function openCorpus(
     drawsSplits: raw.some(({ split }) => split === "all") &&
       !description.layout.documents?.includes("{split}"),
     async *documents() {
-      for await (const { split, label, text, place } of rows()) {
-        const kept = unwanted.reduce((rest, pattern) => rest.replaceAll(pattern, ""), text);
-        yield { split, label: labels.read(label, place), text: kept };
+      for await (const batch of rows()) {
+        yield batch.map(({ split, label, text, place }) => ({
+          split,
+          label: labels.read(label, place),
+          text: unwanted.reduce((rest, pattern) => rest.replaceAll(pattern, ""), text),
+        }));
       }
     },
   };
 }
 
-async function findClasses(rows: AsyncIterable<Row>): Promise<string[]> {
+async function findClasses(rows: AsyncIterable<readonly Row[]>): Promise<string[]> {
   const names = new Set<string>();
-  for await (const { label, place } of rows) {
+  const add = ({ label, place }: Row) => {
     if (typeof label !== "string" && typeof label !== "number" && typeof label !== "bigint") {
       throw new DataError(`Cannot read ${place}: the label must be a string or a number`);
     }
@@ -94,14 +100,15 @@ async function findClasses(rows: AsyncIterable<Row>): Promise<string[]> {
         `Cannot read ${place}: more than 65535 different labels; is the column right`,
       );
     }
-  }
+  };
+  for await (const batch of rows) for (const row of batch) add(row);
   return [...names].sort((a, b) => a < b ? -1 : 1);
 }
 
 async function* readRows(
   description: Description,
   files: readonly RawFile[],
-): AsyncGenerator<Row, void, undefined> {
+): AsyncGenerator<Row[], void, undefined> {
   const { format, layout } = description;
   if (format === "tar" || format === "zip") {
     const members = format === "tar" ? tarMembers : zipMembers;
@@ -117,11 +124,11 @@ async function* readRows(
   }
 }
 
-async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row, void, undefined> {
+async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = 0, text = [1], header = false, separator } = layout;
   const lines = textLines(decodeText(fileBytes(file), file.name), file.name);
   let columns: { label: number; text: readonly number[]; width: number } | undefined;
-  for await (const { line, fields } of csvRecords(lines, { name: file.name, separator })) {
+  const row = ({ line, fields }: CsvRecord): Row[] => {
     if (columns === undefined) {
       const index = (column: string | number): number => {
         const found = typeof column === "number" ? column : header ? fields.indexOf(column) : -1;
@@ -133,27 +140,30 @@ async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row, void
         );
       };
       columns = { label: index(label), text: text.map(index), width: fields.length };
-      if (header) continue;
+      if (header) return [];
     }
     if (fields.length !== columns.width) {
       throw new DataError(
         `Cannot read "${file.name}": line ${line} must have ${columns.width} fields like the first, found ${fields.length}`,
       );
     }
-    yield {
+    return [{
       split: file.split,
       label: fields[columns.label]!,
       text: columns.text.map((column) => fields[column]!).join(" "),
       place: `"${file.name}": line ${line}`,
-    };
+    }];
+  };
+  for await (const batch of csvRecords(lines, { name: file.name, separator })) {
+    yield batch.flatMap(row);
   }
 }
 
-async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row, void, undefined> {
+async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = "label", text = ["text"] } = layout;
   const lines = textLines(decodeText(fileBytes(file), file.name), file.name);
-  for await (const line of lines) {
-    if (line.text.trim() === "") continue;
+  const row = (line: Line): Row[] => {
+    if (line.text.trim() === "") return [];
     const place = `"${file.name}": line ${line.number}`;
     let value: unknown;
     try {
@@ -161,21 +171,18 @@ async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row, voi
     } catch (cause) {
       throw new DataError(`Cannot read ${place}: not JSON`, { cause });
     }
-    yield fieldsRow(value, { label, text, split: file.split, place });
-  }
+    return [fieldsRow(value, { label, text, split: file.split, place })];
+  };
+  for await (const batch of lines) yield batch.flatMap(row);
 }
 
-async function* columnRows(file: RawFile, layout: Layout): AsyncGenerator<Row, void, undefined> {
+async function* columnRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = "label", text = ["text"] } = layout;
   let number = 0;
   for await (const value of parquetRows(file, [label, ...text].map(String))) {
     number += 1;
-    yield fieldsRow(value, {
-      label,
-      text,
-      split: file.split,
-      place: `"${file.name}": row ${number}`,
-    });
+    const place = `"${file.name}": row ${number}`;
+    yield [fieldsRow(value, { label, text, split: file.split, place })];
   }
 }
 
@@ -210,14 +217,14 @@ function fieldsRow(
 }
 
 /** One document per line that is not blank; the class is the file's. */
-async function* textRows(file: RawFile): AsyncGenerator<Row, void, undefined> {
-  if (file.class === undefined) {
+async function* textRows(file: RawFile): AsyncGenerator<Row[], void, undefined> {
+  const { split, class: label } = file;
+  if (label === undefined) {
     throw new DataError(`Cannot read "${file.name}": a file of format "text" must name its class`);
   }
-  for await (const line of textLines(decodeText(fileBytes(file), file.name), file.name)) {
-    if (line.text.trim() === "") continue;
-    const place = `"${file.name}": line ${line.number}`;
-    yield { split: file.split, label: file.class, text: line.text, place };
+  for await (const batch of textLines(decodeText(fileBytes(file), file.name), file.name)) {
+    yield batch.filter(({ text }) => text.trim() !== "")
+      .map(({ number, text }) => ({ split, label, text, place: `"${file.name}": line ${number}` }));
   }
 }
 
@@ -232,7 +239,7 @@ async function* archiveRows(
     file: DataFile,
     wanted: (name: string) => boolean,
   ) => Iterable<Member> | AsyncIterable<Member>,
-): AsyncGenerator<Row, void, undefined> {
+): AsyncGenerator<Row[], void, undefined> {
   const match = documentPattern(layout.documents ?? "{split}/{class}/*");
   const known = classes === undefined ? undefined : new Set(classes);
   const found: { split: SplitName | "all"; label: string; name: string; bytes: Uint8Array }[] = [];
@@ -263,13 +270,18 @@ async function* archiveRows(
     (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   );
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  for (const { split, label, name, bytes } of found) {
-    let text: string;
+  const row = ({ split, label, name, bytes }: typeof found[number]): Row => {
+    const place = `"${name}"`;
     try {
-      text = decoder.decode(bytes);
+      return { split, label, text: decoder.decode(bytes), place };
     } catch (cause) {
-      throw new DataError(`Cannot read "${name}": not UTF-8`, { cause });
+      throw new DataError(`Cannot read ${place}: not UTF-8`, { cause });
     }
-    yield { split, label, text, place: `"${name}"` };
+  };
+  for (let at = 0; at < found.length; at += archiveBatch) {
+    yield found.slice(at, at + archiveBatch).map(row);
   }
 }
+
+/** Members decoded at a time. */
+const archiveBatch = 256;

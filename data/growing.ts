@@ -36,30 +36,35 @@ export class GrowingArray {
   }
 }
 
-const chunkLength = 1 << 20;
-
 /** An append-only array for many millions of integers: it grows without copying what it holds. */
 export class ChunkedArray {
   readonly #chunks: Uint32Array[] = [];
+  readonly #chunkLength: number;
   #length = 0;
+
+  constructor(chunkLength = 1 << 20) {
+    this.#chunkLength = chunkLength;
+  }
 
   get length(): number {
     return this.#length;
   }
 
-  push(value: number): void {
-    const at = this.#length % chunkLength;
-    if (at === 0) this.#chunks.push(new Uint32Array(chunkLength));
-    this.#chunks[this.#chunks.length - 1]![at] = value;
-    this.#length += 1;
+  append(values: Uint32Array): void {
+    for (let from = 0; from < values.length;) {
+      const at = this.#length % this.#chunkLength;
+      if (at === 0) this.#chunks.push(new Uint32Array(this.#chunkLength));
+      const part = values.subarray(from, from + this.#chunkLength - at);
+      this.#chunks[this.#chunks.length - 1]!.set(part, at);
+      this.#length += part.length;
+      from += part.length;
+    }
   }
 
-  /** Calls `visit` with every value, in order, and forgets it. */
-  drain(visit: (value: number, index: number) => void): void {
-    for (let start = 0; start < this.#length; start += chunkLength) {
-      const chunk = this.#chunks.shift()!;
-      const count = Math.min(chunkLength, this.#length - start);
-      for (let i = 0; i < count; i++) visit(chunk[i]!, start + i);
+  /** Gives all values, in order, in pieces, and forgets each piece before the next. */
+  *drain(): Generator<Uint32Array, void, undefined> {
+    for (let left = this.#length; left > 0; left -= this.#chunkLength) {
+      yield this.#chunks.shift()!.subarray(0, left);
     }
     this.#length = 0;
   }

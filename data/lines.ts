@@ -20,6 +20,9 @@ export interface DataFile {
   readonly unpackedBytes?: number | undefined;
 }
 
+/** Bytes read or unpacked at a time. */
+const chunkSize = 1 << 18;
+
 /** Gzip and deflate reach 1,032-fold on zeros; text in practice stays below twentyfold. */
 const plausibleRatio = 200;
 
@@ -34,7 +37,7 @@ export async function* fileBytes(file: DataFile): AsyncGenerator<Uint8Array, voi
     return;
   }
   const allowed = unpackedBound(file);
-  const gunzip = createGunzip();
+  const gunzip = createGunzip({ chunkSize });
   const source = Readable.from(rawBytes(file.path));
   source.on("error", (error) => gunzip.destroy(error));
   let total = 0;
@@ -111,30 +114,33 @@ export interface Line {
 export const longestRecord = 64 * 1024 * 1024;
 
 /**
- * Splits text into lines at LF, leaving a CR before it to the caller.
+ * Splits text into lines at LF, leaving a CR before it to the caller. Lines come by the chunk: an
+ * await for each would cost more than to split it.
  *
  * @throws {DataError} If a line is longer than {@linkcode longestRecord}.
  */
 export async function* textLines(
   chunks: AsyncIterable<string>,
   name: string,
-): AsyncGenerator<Line, void, undefined> {
+): AsyncGenerator<Line[], void, undefined> {
   let number = 1;
   // Pieces of a line that runs over chunks; joined once, so that a long line costs linear time.
   let pieces: string[] = [];
   let pending = 0;
   for await (const chunk of chunks) {
+    const lines: Line[] = [];
     let start = 0;
     while (true) {
       const end = chunk.indexOf("\n", start);
       if (end < 0) break;
       pieces.push(chunk.slice(start, end));
-      yield { number, text: pieces.length === 1 ? pieces[0]! : pieces.join("") };
+      lines.push({ number, text: pieces.length === 1 ? pieces[0]! : pieces.join("") });
       number += 1;
       pieces = [];
       pending = 0;
       start = end + 1;
     }
+    if (lines.length > 0) yield lines;
     if (start < chunk.length) {
       pieces.push(chunk.slice(start));
       pending += chunk.length - start;
@@ -145,14 +151,14 @@ export async function* textLines(
       }
     }
   }
-  if (pieces.length > 0) yield { number, text: pieces.join("") };
+  if (pieces.length > 0) yield [{ number, text: pieces.join("") }];
 }
 
 async function* rawBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   using file = await Deno.open(path);
   while (true) {
     // A new buffer each time: a consumer may hold on to what it was given.
-    const buffer = new Uint8Array(1 << 18);
+    const buffer = new Uint8Array(chunkSize);
     const read = await file.read(buffer);
     if (read === null) return;
     yield buffer.subarray(0, read);

@@ -16,7 +16,7 @@ import {
 import type { TokenFile, TokenSplit } from "./token_file.ts";
 import { ChunkedArray, GrowingArray } from "./growing.ts";
 import { WordNumbers } from "./vocabulary.ts";
-import { eachWord, firstWordId, unknownId } from "./words.ts";
+import { firstWordId, unknownId } from "./words.ts";
 
 /** How to tokenise; the stage `tokenize` documents the choices. */
 export interface TokenizeOptions {
@@ -36,6 +36,8 @@ export interface TokenizeOptions {
 /** Statistics of one split. */
 export interface SplitStatistics {
   readonly documents: number;
+  /** Documents the source holds; absent where all of them were taken. */
+  readonly available?: number;
   /** Before clipping. */
   readonly tokens: number;
   readonly perClass: readonly { readonly class: string; readonly documents: number }[];
@@ -64,7 +66,7 @@ class SplitBuilder {
   stamps = { own: 0, other: 0 };
 }
 
-/** Provisional number of a document without any word. */
+/** Provisional number of the one word of a document without any. */
 const noWord = 0xffffffff;
 
 /**
@@ -77,36 +79,36 @@ export async function tokenizeCorpus(
   corpus: Corpus,
   options: TokenizeOptions,
 ): Promise<Tokenized> {
-  const assign = await assignSplits(corpus, options);
+  const { assign, available } = await assignSplits(corpus, options);
+  const noWords = Uint32Array.of(noWord);
   const numbers = new WordNumbers();
   const builders = new Map<SplitName, SplitBuilder>();
   const duplicates = new Duplicates();
   const stampsOf = stampFinder(corpus.classes);
   let position = 0;
-  for await (const document of corpus.documents()) {
+  const add = (document: Document) => {
     const split = assign(position++, document);
-    if (split === undefined) continue;
+    if (split === undefined) return;
     let builder = builders.get(split);
     if (builder === undefined) builders.set(split, builder = new SplitBuilder());
     duplicates.add(split, document.text);
     const { own, other } = stampsOf(document);
     builder.stamps.own += own;
     builder.stamps.other += other;
-    const counted = options.vocabularyOver === "all" || split === "train";
     const { numbers: kept } = builder;
     builder.labels.push(document.label);
     builder.offsets.push(kept.length);
-    let length = 0;
-    const text = options.lowercase ? document.text.toLowerCase() : document.text;
-    eachWord(text, (start, end) => {
-      const number = numbers.add(text, { start, end, count: counted });
-      if (length < options.maxLength) kept.push(number);
-      length += 1;
+    const length = numbers.add(document.text, {
+      lowercase: options.lowercase,
+      count: options.vocabularyOver === "all" || split === "train",
+      limit: options.maxLength,
+      into: kept,
     });
-    if (length === 0) kept.push(noWord);
+    if (length === 0) kept.append(noWords);
     if (length > options.maxLength) builder.clipped += 1;
     builder.lengths.push(length);
-  }
+  };
+  for await (const documents of corpus.documents()) for (const each of documents) add(each);
   const present = splitNames.filter((name) => builders.has(name));
   for (const name of ["train", "test"] as const) {
     if (!builders.has(name)) {
@@ -128,8 +130,10 @@ export async function tokenizeCorpus(
     for (const length of lengths) longest = Math.max(longest, Math.min(length, options.maxLength));
     const perClass = new Array<number>(corpus.classes.length).fill(0);
     for (const label of builder.labels) perClass[label]! += 1;
+    const held = available?.get(name) ?? lengths.length;
     summaries[name] = {
       documents: lengths.length,
+      ...(held === lengths.length ? {} : { available: held }),
       tokens: lengths.reduce((sum, length) => sum + length, 0),
       perClass: corpus.classes.map((name, i) => ({ class: name, documents: perClass[i]! })),
       lengths: lengthStatistics(lengths, builder.clipped),
@@ -152,9 +156,13 @@ function finishSplit(builder: SplitBuilder, ids: Uint32Array, vocabularySize: nu
   const { length } = builder.numbers;
   builder.offsets.push(length);
   const final = vocabularySize <= 0x10000 ? new Uint16Array(length) : new Uint32Array(length);
-  builder.numbers.drain((number, i) => {
-    final[i] = number === noWord ? unknownId : ids[number]!;
-  });
+  let at = 0;
+  for (const numbers of builder.numbers.drain()) {
+    for (let i = 0; i < numbers.length; i++) {
+      const number = numbers[i]!;
+      final[at++] = number === noWord ? unknownId : ids[number]!;
+    }
+  }
   return {
     labels: Uint16Array.from(builder.labels),
     offsets: builder.offsets.values().slice(),
@@ -163,20 +171,28 @@ function finishSplit(builder: SplitBuilder, ids: Uint32Array, vocabularySize: nu
   };
 }
 
-type Assign = (position: number, document: Document) => SplitName | undefined;
+interface Assignment {
+  readonly assign: (position: number, document: Document) => SplitName | undefined;
+  /** Documents of each split before a subset was taken; `undefined` where none was. */
+  readonly available?: ReadonlyMap<SplitName, number>;
+}
 
 /**
  * Decides each document's split, or that it is left out. Reads the labels first where a choice
  * depends on them.
  */
-async function assignSplits(corpus: Corpus, options: TokenizeOptions): Promise<Assign> {
+async function assignSplits(corpus: Corpus, options: TokenizeOptions): Promise<Assignment> {
   const { subset, shares } = options;
   const chosen: (SplitName | "all")[] = [];
   const labels: number[] = [];
-  if (subset === undefined && !corpus.drawsSplits) return (_, { split }) => split as SplitName;
-  for await (const { split, label } of corpus.documents()) {
-    chosen.push(split);
-    labels.push(label);
+  if (subset === undefined && !corpus.drawsSplits) {
+    return { assign: (_, { split }) => split as SplitName };
+  }
+  for await (const documents of corpus.documents()) {
+    for (const { split, label } of documents) {
+      chosen.push(split);
+      labels.push(label);
+    }
   }
   const result: (SplitName | undefined)[] = chosen.map((split) =>
     split === "all" ? undefined : split
@@ -190,22 +206,22 @@ async function assignSplits(corpus: Corpus, options: TokenizeOptions): Promise<A
     );
     for (const [i, position] of positions.entries()) result[position] = splitNames[parts[i]!];
   }
-  if (subset !== undefined) {
-    for (const name of splitNames) {
-      const size = subset[name];
-      if (size === undefined) continue;
-      const positions = positionsOf(result, name);
-      const kept = stratifiedSubset(
-        positions.map((position) => labels[position]!),
-        size,
-        { seed: subset.seed, stream: name },
-      );
-      for (const [i, position] of positions.entries()) {
-        if (!kept[i]) result[position] = undefined;
-      }
+  const available = new Map<SplitName, number>();
+  for (const name of splitNames) {
+    const positions = positionsOf(result, name);
+    available.set(name, positions.length);
+    const size = subset?.[name];
+    if (subset === undefined || size === undefined) continue;
+    const kept = stratifiedSubset(
+      positions.map((position) => labels[position]!),
+      size,
+      { seed: subset.seed, stream: name },
+    );
+    for (const [i, position] of positions.entries()) {
+      if (!kept[i]) result[position] = undefined;
     }
   }
-  return (position) => result[position];
+  return { assign: (position) => result[position], available };
 }
 
 function positionsOf<T>(values: readonly T[], wanted: T): number[] {

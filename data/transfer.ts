@@ -39,6 +39,7 @@ const defaultIdleMs = 30_000;
  * only when everything is right; the partial file is kept only where a later attempt can go on
  * from it and a checksum will judge the result.
  *
+ * @returns The SHA-256 of what came, for a file that has no checksum recorded.
  * @throws {TransferError} If no place has the file, with what went wrong at each; if its bytes or
  * a checksum differ from the record.
  */
@@ -46,7 +47,7 @@ export async function transferFile(
   file: RawFile,
   destination: string,
   options: TransferOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const failures: string[] = [];
   if (file.mirror !== undefined && !isUrl(options.mirror)) {
     if (options.mirror === undefined) {
@@ -54,17 +55,16 @@ export async function transferFile(
     } else {
       const path = join(options.mirror, file.mirror);
       if (exists(path)) {
-        await copyVerified(file, path, destination, options);
-        return;
+        return await copyVerified(file, path, destination, options);
       }
       failures.push(`the mirror has no "${file.mirror}"`);
     }
   }
   for (const url of [...mirrorUrl(file, options.mirror), ...file.urls]) {
     try {
-      await fetchVerified(file, url, options);
+      const found = await fetchVerified(file, url, options);
       move(options.partial, destination);
-      return;
+      return found;
     } catch (cause) {
       if (!(cause instanceof RequestError || cause instanceof ChecksumError)) throw cause;
       failures.push(`${url}: ${cause.message}`);
@@ -81,8 +81,9 @@ async function copyVerified(
   path: string,
   destination: string,
   options: TransferOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const verifier = new Verifier(file);
+  let found: string | undefined;
   const buffer = new Uint8Array(1 << 20);
   try {
     using source = await Deno.open(path);
@@ -93,7 +94,7 @@ async function copyVerified(
       await writeAll(target, chunk);
       options.onBytes?.(verifier.bytes);
     }
-    verifier.finish();
+    found = verifier.finish();
   } catch (cause) {
     remove(options.partial);
     if (!(cause instanceof ChecksumError)) throw cause;
@@ -103,15 +104,20 @@ async function copyVerified(
     );
   }
   move(options.partial, destination);
+  return found;
 }
 
 /** Fetches into the partial file until it is whole, then verifies it. */
-async function fetchVerified(file: RawFile, url: string, options: TransferOptions): Promise<void> {
+async function fetchVerified(
+  file: RawFile,
+  url: string,
+  options: TransferOptions,
+): Promise<string | undefined> {
   const { hosts, onBytes, backoffMs = defaultBackoffMs, idleMs = defaultIdleMs } = options;
   using target = await Deno.open(options.partial, { read: true, write: true, create: true });
   const partial = new PartialFile(target, file);
   if (!hasChecksum(file)) partial.restart();
-  else if (await partial.resume()) return;
+  else if (await partial.resume()) return undefined;
   let validator: string | undefined;
   for (let attempt = 0;; attempt++) {
     // Without a checksum only the server's word joins two answers into one file.
@@ -128,8 +134,7 @@ async function fetchVerified(file: RawFile, url: string, options: TransferOption
       if (file.bytes !== undefined && partial.bytes < file.bytes) {
         throw new RequestError(`ended after ${partial.bytes} of ${file.bytes} bytes`, true);
       }
-      partial.finish();
-      return;
+      return partial.finish();
     } catch (error) {
       if (error instanceof ChecksumError && before > 0) {
         // The bytes resumed from may have been the wrong ones.
@@ -197,9 +202,10 @@ class PartialFile {
   }
 
   /** @throws {ChecksumError} If the whole is not what the record says. */
-  finish(): void {
-    this.#verifier.finish();
+  finish(): string | undefined {
+    const found = this.#verifier.finish();
     this.#target.syncSync();
+    return found;
   }
 }
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { mix32 } from "./counter.ts";
-import { GrowingArray } from "./growing.ts";
-import { firstWordId, unknownId } from "./words.ts";
+import type { ChunkedArray } from "./growing.ts";
+import { TextBytes, textOf } from "./text_bytes.ts";
+import { byteKinds, findWords, firstWordId, spans, unknownId } from "./words.ts";
 
 /** Which words get an id. */
 export interface VocabularyLimits {
@@ -23,132 +23,184 @@ export interface Vocabulary {
   readonly ids: Uint32Array;
 }
 
+/** What to do with a text's words. */
+export interface AddOptions {
+  readonly lowercase: boolean;
+  /** Whether they count towards the words' frequencies. */
+  readonly count: boolean;
+  /** How many of them, from the start, are written to `into`; all are counted. */
+  readonly limit: number;
+  /** Receives their provisional numbers. */
+  readonly into: ChunkedArray;
+}
+
+/** A word's record: where its bytes start, how many they are, its count and its rank. */
+const recordSize = 4;
+/** Words of a text that are found before they are numbered. */
+const wordsAtOnce = 1 << 12;
+/** Spreads hashes over the table by their upper bits (Fibonacci hashing). */
+const spread = 0x9e3779b1;
+
 /**
  * Numbers words as they come and counts them, so that a corpus needs to be read once: documents
  * are kept as provisional numbers until all words are counted.
  *
- * A hash table over UTF-16 code units, probed linearly. A `Map` would need every occurrence cut
- * out of its text as a string: four fifths of the time, and several times the memory.
+ * A hash table over UTF-8 bytes, probed linearly, words compared byte by byte. A `Map` would need
+ * every occurrence cut out of its text as a string: most of the time, and several times the memory.
  */
 export class WordNumbers {
-  /** All words' code units, one word after another. */
-  #units = new Uint16Array(1 << 16);
-  /** Where each word starts in the units, and last where the last one ends. */
-  readonly #starts = new GrowingArray();
-  readonly #hashes = new GrowingArray();
-  readonly #counts = new GrowingArray();
-  /** When each word was first counted, from 1; 0 if never. */
-  readonly #ranks = new GrowingArray();
-  /** Word number + 1 by hash, 0 where free; never more than half full. */
-  #slots = new Uint32Array(1 << 12);
+  readonly #text = new TextBytes();
+  readonly #kinds = { folded: byteKinds(true), plain: byteKinds(false) };
+  /** All words' bytes, one word after another. */
+  #bytes = new Uint8Array(1 << 16);
+  #bytesLength = 0;
+  /** Per word {@linkcode recordSize} values; the rank says when it was first counted, 0 if never. */
+  #records = new Uint32Array(recordSize << 10);
+  /** Per slot a hash and a word number + 1, which is 0 where it is free; at most half are taken. */
+  #slots = new Int32Array(2 << 12);
+  #size = 0;
   #counted = 0;
-
-  constructor() {
-    this.#starts.push(0);
-  }
+  /** Words of the text at hand, and their numbers. */
+  readonly #found = spans(wordsAtOnce);
+  readonly #kept = new Uint32Array(wordsAtOnce);
 
   /** Different words so far. */
   get size(): number {
-    return this.#hashes.length;
+    return this.#size;
   }
 
   /**
-   * Number of the word from `start` to `end` of a text, from 0 in order of appearance; with
-   * `count`, one more occurrence of it.
+   * Numbers the words of a text, from 0 in order of appearance.
+   *
+   * @returns How many words it has.
    */
-  add(
-    text: string,
-    { start, end, count }: {
-      readonly start: number;
-      readonly end: number;
-      readonly count: boolean;
-    },
-  ): number {
-    let hash = 0x811c9dc5;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-    hash = mix32(hash);
-    const mask = this.#slots.length - 1;
-    let slot = hash & mask;
-    let number = -1;
-    for (let found = this.#slots[slot]!; found > 0; found = this.#slots[slot]!) {
-      if (this.#hashes.at(found - 1) === hash && this.#is(found - 1, text, start, end)) {
-        number = found - 1;
-        break;
-      }
-      slot = (slot + 1) & mask;
+  add(text: string, { lowercase, count, limit, into }: AddOptions): number {
+    const bytes = this.#text.encode(text, lowercase);
+    const kinds = lowercase ? this.#kinds.folded : this.#kinds.plain;
+    const found = this.#found;
+    let words = 0;
+    for (found.next = 0; found.next < bytes.length; words += found.words) {
+      findWords(bytes, found, kinds);
+      this.#number(bytes, found.words);
+      if (count) this.#count(found.words);
+      if (words < limit) into.append(this.#kept.subarray(0, Math.min(found.words, limit - words)));
     }
-    if (number < 0) {
-      number = this.size;
-      this.#slots[slot] = number + 1;
-      this.#keep(text, start, end);
-      this.#hashes.push(hash);
-      this.#counts.push(0);
-      this.#ranks.push(0);
-      if (this.size * 2 > this.#slots.length) this.#rehash();
-    }
-    if (count) {
-      if (this.#counts.at(number) === 0) {
-        this.#counted += 1;
-        this.#ranks.set(number, this.#counted);
-      }
-      this.#counts.set(number, this.#counts.at(number) + 1);
-    }
-    return number;
+    return words;
   }
 
-  #is(number: number, text: string, start: number, end: number): boolean {
-    const from = this.#starts.at(number);
-    if (this.#starts.at(number + 1) - from !== end - start) return false;
-    for (let i = start; i < end; i++) {
-      if (this.#units[from + i - start] !== text.charCodeAt(i)) return false;
+  /** Numbers the first `words` words found in a text. */
+  #number(bytes: Uint8Array, words: number): void {
+    const { starts, ends, hashes } = this.#found;
+    const kept = this.#kept;
+    let slots = this.#slots;
+    for (let word = 0; word < words; word++) {
+      const hash = hashes[word]!;
+      const start = starts[word]!;
+      const end = ends[word]!;
+      let slot = slotOf(hash, slots.length);
+      let next = slots[slot + 1]!;
+      while (next !== 0) {
+        if (slots[slot] === hash && this.#is(next - 1, bytes, start, end)) break;
+        slot = (slot + 2) & (slots.length - 1);
+        next = slots[slot + 1]!;
+      }
+      if (next !== 0) {
+        kept[word] = next - 1;
+      } else {
+        kept[word] = this.#keep(bytes.subarray(start, end), { hash, slot });
+        slots = this.#slots;
+      }
     }
+  }
+
+  #is(number: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const record = number * recordSize;
+    if (this.#records[record + 1] !== end - start) return false;
+    const known = this.#bytes;
+    let from = this.#records[record]!;
+    for (let i = start; i < end; i++, from++) if (known[from] !== bytes[i]) return false;
     return true;
   }
 
-  #keep(text: string, start: number, end: number): void {
-    const from = this.#starts.at(this.size);
-    const to = from + end - start;
-    if (to > this.#units.length) {
-      const larger = new Uint16Array(Math.max(to, this.#units.length * 2));
-      larger.set(this.#units);
-      this.#units = larger;
+  /** Counts the words last numbered. */
+  #count(words: number): void {
+    const kept = this.#kept;
+    const records = this.#records;
+    let counted = this.#counted;
+    for (let word = 0; word < words; word++) {
+      const record = kept[word]! * recordSize;
+      if (records[record + 2] === 0) records[record + 3] = ++counted;
+      records[record + 2]! += 1;
     }
-    for (let i = start; i < end; i++) this.#units[from + i - start] = text.charCodeAt(i);
-    this.#starts.push(to);
+    this.#counted = counted;
+  }
+
+  /** Gives a new word its number. */
+  #keep(word: Uint8Array, { hash, slot }: { hash: number; slot: number }): number {
+    const number = this.#size++;
+    this.#slots[slot] = hash;
+    this.#slots[slot + 1] = number + 1;
+    const start = this.#bytesLength;
+    this.#bytesLength += word.length;
+    this.#bytes = roomFor(this.#bytes, this.#bytesLength);
+    this.#bytes.set(word, start);
+    const record = number * recordSize;
+    this.#records = roomFor(this.#records, record + recordSize);
+    this.#records[record] = start;
+    this.#records[record + 1] = word.length;
+    if (this.#size * 4 > this.#slots.length) this.#rehash();
+    return number;
   }
 
   #rehash(): void {
-    const slots = new Uint32Array(this.#slots.length * 2);
+    const old = this.#slots;
+    const slots = new Int32Array(old.length * 2);
     const mask = slots.length - 1;
-    for (let number = 0; number < this.size; number++) {
-      let slot = this.#hashes.at(number) & mask;
-      while (slots[slot]! > 0) slot = (slot + 1) & mask;
-      slots[slot] = number + 1;
+    for (let i = 0; i < old.length; i += 2) {
+      if (old[i + 1] === 0) continue;
+      let slot = slotOf(old[i]!, slots.length);
+      while (slots[slot + 1]! > 0) slot = (slot + 2) & mask;
+      slots[slot] = old[i]!;
+      slots[slot + 1] = old[i + 1]!;
     }
     this.#slots = slots;
   }
 
   #word(number: number): string {
-    const units = this.#units.subarray(this.#starts.at(number), this.#starts.at(number + 1));
-    let word = "";
-    // In pieces: a call takes only so many arguments.
-    for (let i = 0; i < units.length; i += 4096) {
-      word += String.fromCharCode(...units.subarray(i, i + 4096));
-    }
-    return word;
+    const start = this.#records[number * recordSize]!;
+    const length = this.#records[number * recordSize + 1]!;
+    return textOf(this.#bytes.subarray(start, start + length));
   }
 
   /** Gives the most frequent words ids from 2 on; of equally frequent ones the first counted. */
   vocabulary({ minFrequency, maxSize }: VocabularyLimits): Vocabulary {
-    const counts = this.#counts.values();
-    const ranks = this.#ranks.values();
+    const records = this.#records;
+    const count = (number: number) => records[number * recordSize + 2]!;
+    const rank = (number: number) => records[number * recordSize + 3]!;
     const candidates: number[] = [];
     const fewest = Math.max(1, minFrequency);
-    for (let i = 0; i < counts.length; i++) if (counts[i]! >= fewest) candidates.push(i);
-    candidates.sort((a, b) => counts[b]! - counts[a]! || ranks[a]! - ranks[b]!);
+    for (let i = 0; i < this.#size; i++) if (count(i) >= fewest) candidates.push(i);
+    candidates.sort((a, b) => count(b) - count(a) || rank(a) - rank(b));
     candidates.length = Math.min(candidates.length, Math.max(0, maxSize - firstWordId));
-    const ids = new Uint32Array(counts.length).fill(unknownId);
+    const ids = new Uint32Array(this.#size).fill(unknownId);
     for (const [i, number] of candidates.entries()) ids[number] = i + firstWordId;
     return { words: candidates.map((number) => this.#word(number)), ids };
   }
+}
+
+/** Where in a table of `length` values, a power of two, the search for a hash starts. */
+function slotOf(hash: number, length: number): number {
+  return (Math.imul(hash, spread) >>> Math.clz32(length - 1)) & ~1;
+}
+
+function roomFor<T extends Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>(
+  array: T,
+  length: number,
+): T {
+  if (length <= array.length) return array;
+  const larger = new (array.constructor as new (length: number) => T)(
+    Math.max(length, array.length * 2),
+  );
+  larger.set(array);
+  return larger;
 }

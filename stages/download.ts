@@ -115,7 +115,7 @@ async function fetchFiles(
         ? `${path}.part`
         : join(context.checkpoints, `${index}.part`);
       try {
-        await transferFile(file, path, {
+        const found = await transferFile(file, path, {
           mirror,
           hosts,
           partial,
@@ -125,6 +125,13 @@ async function fetchFiles(
             report();
           },
         });
+        if (found !== undefined) {
+          console.warn(
+            `No checksum is published for "${file.name}" of ${source.name}: took what came, ${
+              received.get(file.name) ?? 0
+            } bytes with sha256 ${found}; this run's lock pins it`,
+          );
+        }
       } catch (error) {
         errors.push({ index, error });
       }

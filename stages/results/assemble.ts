@@ -143,13 +143,20 @@ export function assembleResults(
 /** Share of a data set's documents that counts as all: some rows have no word and are dropped. */
 const WHOLE = 0.99;
 
-/** Relabels a corpus as a sample if it holds fewer documents than the whole data set. */
+/**
+ * Relabels a corpus as a sample if a subset was taken of it, or if it holds fewer documents than
+ * the whole data set.
+ */
 function asSample(corpus: Corpus, whole: number | undefined): Corpus {
   const { kind, note } = corpus.source;
-  if (whole === undefined || kind !== "official") return corpus;
-  const documents = sum(Object.values(corpus.splits).map((split) => split.documents));
-  if (documents >= WHOLE * whole) return corpus;
-  const text = `${note} Only ${documents} of the ${whole} documents were used.`;
+  if (kind !== "official") return corpus;
+  const splits = Object.values(corpus.splits);
+  const documents = sum(splits.map((split) => split.documents));
+  const available = sum(splits.map((split) => split.available ?? split.documents));
+  if (documents === available && (whole === undefined || documents >= WHOLE * whole)) {
+    return corpus;
+  }
+  const text = `${note} Only ${documents} of the ${whole ?? available} documents were used.`;
   return { ...corpus, source: { ...corpus.source, kind: "sample", note: text.trim() } };
 }
 

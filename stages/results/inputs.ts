@@ -64,6 +64,8 @@ export const corpusSchema = z.object({
     z.string(),
     z.object({
       documents: count,
+      /** Documents the source holds; absent where all of them were taken. */
+      available: count.optional(),
       tokens: count,
       perClass: z.array(z.object({ class: z.string(), documents: count })),
       lengths: lengthsSchema,

@@ -26,7 +26,7 @@ async function documents(name: string, changed: Partial<Description["files"][num
       layout: { documents: "c/{split}/{class}/*.txt" },
       files: [{ name, split: "all", ...changed }],
     }, new Map([[name, path]]));
-    return await Array.fromAsync(corpus.documents());
+    return (await Array.fromAsync(corpus.documents())).flat();
   } finally {
     const left = [...Deno.readDirSync(directory)].map((entry) => entry.name);
     Deno.removeSync(directory, { recursive: true });

@@ -48,7 +48,7 @@ Deno.test("a parquet corpus reads labels of 64 bits as class indexes and strips 
       files: [{ name: "a.parquet", split: "train" }],
     }, new Map([["a.parquet", path]]));
     assertEquals(
-      await Array.fromAsync(corpus.documents()),
+      (await Array.fromAsync(corpus.documents())).flat(),
       rows.map(({ text, label, stamp }) => ({
         split: "train",
         label,

@@ -1,11 +1,24 @@
 import { assertEquals } from "@std/assert";
+import { Counter } from "../../data/counter.ts";
+import { ChunkedArray } from "../../data/growing.ts";
+import { TextBytes, textOf } from "../../data/text_bytes.ts";
 import { WordNumbers } from "../../data/vocabulary.ts";
-import { eachWord } from "../../data/words.ts";
 
-function words(text: string): string[] {
-  const found: string[] = [];
-  eachWord(text, (start, end) => found.push(text.slice(start, end)));
+/** Adds a text and gives its words' numbers. */
+function add(numbers: WordNumbers, text: string, { count = true, lowercase = false } = {}) {
+  const into = new ChunkedArray(8);
+  const length = numbers.add(text, { lowercase, count, limit: Infinity, into });
+  const found = [...into.drain()].flatMap((piece) => [...piece]);
+  assertEquals(found.length, length);
   return found;
+}
+
+/** The words of a text. */
+function words(text: string, lowercase = false): string[] {
+  const numbers = new WordNumbers();
+  const found = add(numbers, text, { lowercase });
+  const { words, ids } = numbers.vocabulary({ minFrequency: 1, maxSize: 1e9 });
+  return found.map((number) => words[ids[number]! - 2]!);
 }
 
 Deno.test("words are split as Python's str.split does, at every character it calls space", () => {
@@ -24,16 +37,15 @@ Deno.test("words are split as Python's str.split does, at every character it cal
 
 Deno.test("ids go by frequency, equally frequent words by when they were first counted", () => {
   const numbers = new WordNumbers();
-  const add = (word: string, count: boolean) =>
-    numbers.add(word, { start: 0, end: word.length, count });
   // "late" is seen first, but counted only after "b" and "c".
-  add("late", false);
-  for (const word of "b c a a late late c b rare".split(" ")) add(word, true);
-  add("unseen", false);
+  add(numbers, "late", { count: false });
+  add(numbers, "b c a a late");
+  add(numbers, "late c b rare");
+  add(numbers, "unseen", { count: false });
   const { words, ids } = numbers.vocabulary({ minFrequency: 2, maxSize: 100 });
   assertEquals(words, ["b", "c", "a", "late"]);
-  const all = ["late", "b", "c", "a", "rare", "unseen"];
-  assertEquals(all.map((word) => ids[add(word, false)]), [5, 2, 3, 4, 1, 1]);
+  const all = add(numbers, "late b c a rare unseen", { count: false });
+  assertEquals(all.map((number) => ids[number]), [5, 2, 3, 4, 1, 1]);
   assertEquals(numbers.vocabulary({ minFrequency: 2, maxSize: 4 }).words, ["b", "c"]);
   assertEquals(numbers.vocabulary({ minFrequency: 1, maxSize: 2 }).words, []);
 });
@@ -47,12 +59,73 @@ Deno.test("hundreds of thousands of words, some long, some alike, are each found
   for (let round = 0; round < 2; round++) {
     for (const word of all) {
       if (!expected.has(word)) expected.set(word, expected.size);
-      const text = `<${word}>`;
-      const found = numbers.add(text, { start: 1, end: text.length - 1, count: true });
+      const [found] = add(numbers, ` ${word} `);
       if (found !== expected.get(word)) assertEquals(found, expected.get(word));
     }
   }
   assertEquals(numbers.size, expected.size);
   const { words } = numbers.vocabulary({ minFrequency: 1, maxSize: 1e6 });
   assertEquals(new Set(words), new Set(expected.keys()));
+});
+
+Deno.test("a text of more words than are found at once gives them all", () => {
+  for (const count of [4095, 4096, 4097, 8192, 10_000]) {
+    for (const end of ["", " ", "\u3000"]) {
+      const all = Array.from({ length: count }, (_, i) => `W${i % 5000}`);
+      const found = words(` ${all.join(" ")}${end}`, true);
+      assertEquals(found.join(" "), all.join(" ").toLowerCase());
+    }
+  }
+});
+
+Deno.test("only the first words up to the limit are kept, all are counted", () => {
+  const numbers = new WordNumbers();
+  const into = new ChunkedArray();
+  const options = { lowercase: false, count: true, limit: 2, into };
+  assertEquals(numbers.add("a b c c c", options), 5);
+  assertEquals([...into.drain()].flatMap((piece) => [...piece]), [0, 1]);
+  assertEquals(numbers.vocabulary({ minFrequency: 1, maxSize: 9 }).words, ["c", "a", "b"]);
+});
+
+/** Characters that lower-casing, whitespace or UTF-8 treat in a way of their own. */
+const odd = [
+  ..."aZbB09 .,\t\n\r\0\x1c\x85\xa0",
+  ..."éÉßẞİıſKÅΣσςАяﬀǅŉ",
+  ..."\u1680\u180e\u2000\u200a\u200b\u2028\u202f\u205f\u2060\u3000\ufeff\ufffd",
+  ..."字😀𐐀𐐨",
+  "\ud83d",
+  "\ude00",
+  "\ud801",
+];
+
+Deno.test("random texts give the words that splitting the lower-cased string gives", () => {
+  // All that Python's str.split splits at, as the first test here finds it.
+  // deno-lint-ignore no-control-regex
+  const space = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+  const draw = new Counter(1, "words");
+  for (let i = 0; i < 5000; i++) {
+    const characters = i % 3 === 0 ? odd.slice(0, 15) : odd;
+    const text = Array.from(
+      { length: draw.below(40) },
+      () => characters[draw.below(characters.length)]!,
+    ).join("");
+    for (const lowercase of [false, true]) {
+      const expected = (lowercase ? text.toLowerCase() : text).split(space).filter(Boolean);
+      assertEquals(words(text, lowercase), expected, JSON.stringify(text));
+    }
+  }
+});
+
+Deno.test("bytes of any string give the string back, halves of surrogate pairs too", () => {
+  const bytes = new TextBytes();
+  const draw = new Counter(2, "bytes");
+  const seen = new Map<string, string>();
+  for (let i = 0; i < 5000; i++) {
+    const text = Array.from({ length: draw.below(6) }, () => odd[draw.below(odd.length)]!).join("");
+    const encoded = bytes.encode(text, false);
+    assertEquals(textOf(encoded), text);
+    const key = encoded.toHex();
+    assertEquals(seen.get(key) ?? text, text);
+    seen.set(key, text);
+  }
 });

@@ -1,6 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
+import type { Artifact } from "../../pipeline/stage.ts";
+import { pageHtml } from "../../stages/results/page/page.ts";
 import type { Results } from "../../stages/results/results.ts";
 import { runStage } from "../rig/run_stage.ts";
 import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
@@ -104,6 +106,23 @@ Deno.test("a subset of an official file is a sample, not the full data", async (
     assertEquals(source.note.includes("Only 50000 of the 90000"), kind === "sample");
     assertEquals(table("table1.md").includes("This run: full data"), kind === "official");
   }
+});
+
+Deno.test("a corpus of which a subset was taken is a sample, whatever is known of the whole", async () => {
+  const folder = Deno.makeTempDirSync();
+  const inputs = madeUpInputs(folder, [ARXIV]);
+  const [{ path }] = inputs["corpora"] as [Artifact];
+  const corpus = JSON.parse(Deno.readTextFileSync(path));
+  corpus.splits.train.available = corpus.splits.train.documents + 1;
+  Deno.writeTextFileSync(path, JSON.stringify(corpus));
+  const { outputs } = await runStage(aggregate, { published }, { directory: folder, inputs });
+  const results = JSON.parse(Deno.readTextFileSync(outputs["results"]!)) as Results;
+  const { source } = results.datasets[0]!.corpus!;
+  assertEquals(source.kind, "sample");
+  assert(source.note.includes("Only 50000 of the 50001 documents were used."), source.note);
+  const page = pageHtml(results, { figures: [], tableFiles: [], resultsSha256: "" });
+  assert(/40.000 of 40.001/.test(page));
+  assert(!page.includes("full data"));
 });
 
 Deno.test("several encodings make a table of the paper's third table's shape", async () => {

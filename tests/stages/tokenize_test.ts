@@ -171,8 +171,16 @@ Deno.test("a subset is stratified, keeps the documents' order and makes its own 
       const { outputs } = await runStage(tokenize, params, { directory, inputs: { raw: input } });
       return readTokenFile(outputs.tokens!).splits;
     };
+    const available = () => {
+      const { splits } = JSON.parse(Deno.readTextFileSync(join(directory, "statistics")));
+      return [splits.train.available, splits.test.available];
+    };
     const whole = await run({});
+    assertEquals(available(), [undefined, undefined]);
+    await run({ subset: { train: 200 } });
+    assertEquals(available(), [2000, undefined]);
     const part = await run({ subset: { train: 200, test: 40, seed: 1 } });
+    assertEquals(available(), [2000, 500]);
     assertEquals([part.train!.labels.length, part.test!.labels.length], [200, 40]);
     const lengths = ({ offsets }: TokenSplit) =>
       [...offsets.subarray(1)].map((end, i) => end - offsets[i]!);
@@ -335,11 +343,13 @@ Deno.test({
       const tokenized = await tokenizeCorpus({
         ...corpus,
         async *documents() {
-          for await (const document of corpus.documents()) {
-            const key = `${document.split} ${document.label}`;
-            const count = seen.get(key) ?? 0;
-            seen.set(key, count + 1);
-            if (count < 250) yield document;
+          for await (const documents of corpus.documents()) {
+            yield documents.filter(({ split, label }) => {
+              const key = `${split} ${label}`;
+              const count = seen.get(key) ?? 0;
+              seen.set(key, count + 1);
+              return count < 250;
+            });
           }
         },
       }, python);
@@ -369,9 +379,11 @@ Deno.test({
         ...corpus,
         drawsSplits: false,
         async *documents() {
-          for await (const document of corpus.documents()) yield { ...document, split: "train" };
+          for await (const documents of corpus.documents()) {
+            yield documents.map((document) => ({ ...document, split: "train" as const }));
+          }
           // A split "test" there must be; its words are not counted.
-          yield { split: "test", label: 0, text: "x" };
+          yield [{ split: "test", label: 0, text: "x" }];
         },
       }, python);
       assertEquals(sha256(tokenized.words.join("\n")), reference.arxiv.vocabulary);

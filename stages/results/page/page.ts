@@ -143,8 +143,12 @@ function runSection(results: Results): Section {
     rows: results.datasets.map((entry) => {
       const corpus = entry.corpus;
       const documents = (split: string) => {
-        const count = corpus?.splits[split]?.documents;
-        return count === undefined ? "–" : grouped(count);
+        const found = corpus?.splits[split];
+        if (found === undefined) return "–";
+        const { documents, available = documents } = found;
+        return available > documents
+          ? `${grouped(documents)} of ${grouped(available)}`
+          : grouped(documents);
       };
       return [
         datasetTitle(entry, entry.dataset),
