@@ -4,6 +4,7 @@
  * @module
  */
 import type { Corpus } from "../inputs.ts";
+import { compareText } from "../order.ts";
 import { sum } from "../statistics/sample.ts";
 import {
   alphaOf,
@@ -34,7 +35,9 @@ export function assembleSpeeds(
     const rate = (cache: boolean) =>
       each.value.speeds.find((speed) => speed.cache === cache)?.tokensPerSecond;
     return { ...placeOf(each), plain: rate(false), cached: rate(true) };
-  });
+  }).sort((a, b) =>
+    compareText(a.dataset, b.dataset) || compareVariants(a.variant, b.variant) || a.seed - b.seed
+  );
   const real = new Set(
     corpora.filter(({ value }) => corresponds(value)).map(({ at }) => at["dataset"] ?? "text"),
   );

@@ -1,0 +1,187 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { parse } from "@std/yaml";
+import { aggregateIntensity } from "../../stages/aggregate_intensity.ts";
+import type { JudgedClaim } from "../../stages/results/intensity/claim.ts";
+import type { Results, Speeds } from "../../stages/results/intensity/results.ts";
+import { runStage } from "../rig/run_stage.ts";
+import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
+
+const yaml = (name: string) =>
+  parse(Deno.readTextFileSync(
+    new URL(`../../experiments/intensity/${name}.yaml`, import.meta.url),
+  )) as Record<string, unknown>;
+const published = { ...yaml("published"), characters: {} };
+const claims = yaml("claims");
+
+async function aggregated(texts: readonly MadeUpText[], params: unknown = { published, claims }) {
+  const directory = Deno.makeTempDirSync();
+  const inputs = languageInputs(directory, texts);
+  const { outputs, metrics } = await runStage(aggregateIntensity, params, { directory, inputs });
+  const read = (name: string) => Deno.readTextFileSync(outputs[name]!);
+  const table = (folder: string, name: string) =>
+    Deno.readTextFileSync(join(outputs[folder]!, name));
+  return {
+    results: JSON.parse(read("results")) as Results,
+    speeds: JSON.parse(read("speeds")) as Speeds,
+    text: read("results"),
+    table,
+    metrics,
+  };
+}
+
+function claim(claims: readonly JudgedClaim[], id: string): JudgedClaim {
+  return claims.find((each) => each.id === id)!;
+}
+
+Deno.test("losses are paired by seed with the baseline, with their t interval", async () => {
+  const { results, metrics } = await aggregated([SHAKESPEARE]);
+  const delta = results.deltas.find((each) => each.variant === "4")!;
+  assertEquals(delta.pairs.map((pair) => Number(pair.delta.toFixed(4))), [0.007, 0.0065, 0.0075]);
+  assertAlmostEquals(delta.mean, 0.007, 1e-12);
+  // Half width 4.302653 · 0.0005 / √3: the 97.5 % quantile of t with two degrees of freedom.
+  assertAlmostEquals(delta.interval![0], 0.005757931, 1e-9);
+  assertAlmostEquals(delta.interval![1], 0.008242069, 1e-9);
+  assertAlmostEquals(delta.published!, 0.0069, 1e-12);
+  assertAlmostEquals(metrics["delta.tinyshakespeare.4"]!, 0.007, 1e-12);
+  const bypassed = results.deltas.find((each) => each.variant === "4_bypass")!;
+  assertEquals(bypassed.pairs.map((pair) => pair.delta), [0, 0, 0]);
+});
+
+Deno.test("published losses stand beside corresponding text only, and a smaller model is named", async () => {
+  const { results, table } = await aggregated([SHAKESPEARE, CHAIN]);
+  for (const cell of results.conditions) {
+    const printed = cell.dataset === "tinyshakespeare" && cell.variant !== "4_bypass";
+    assertEquals(cell.published !== null, printed, `${cell.dataset}/${cell.variant}`);
+  }
+  const losses = table("tables", "losses.md");
+  assert(losses.includes("| This run: full data, n = 3 | 1.4617 ± 0.0021 |"), losses);
+  assert(losses.includes("|  | Paper, as printed | 1.4602 | 1.4671 | – |"), losses);
+  assert(losses.includes("| Chain of order 1 | This run: synthetic data, n = 2 |"), losses);
+  for (const smaller of [{ steps: 4998 }, { context: 64 }]) {
+    const { table } = await aggregated([{ ...SHAKESPEARE, ...smaller }]);
+    assert(table("tables", "losses.md").includes("full data, smaller model or shorter training"));
+  }
+});
+
+Deno.test("a text shorter than the whole is a sample", async () => {
+  const shorter = { ...published, characters: { tinyshakespeare: 1115394 } };
+  const { results } = await aggregated([SHAKESPEARE], { published: shorter, claims });
+  assertEquals(results.datasets[0]!.corpus!.source.kind, "sample");
+});
+
+Deno.test("one seed leaves every claim on losses open", async () => {
+  const one = Object.fromEntries(
+    Object.entries(SHAKESPEARE.losses).map(([variant, losses]) => [variant, losses.slice(0, 1)]),
+  );
+  const { results } = await aggregated([
+    { ...SHAKESPEARE, losses: one },
+    { ...SHAKESPEARE, dataset: "text8", losses: one },
+    { ...SHAKESPEARE, dataset: "enwik8", losses: one },
+  ]);
+  const b1 = claim(results.claims, "B1");
+  assertEquals(b1.verdict, "underpowered");
+  assertEquals(b1.holds, null);
+  assertEquals(b1.comparisons.map((each) => each.n), [1, 1]);
+});
+
+Deno.test("a claim with a consistent effect at several seeds is reproduced, its opposite contradicted", async () => {
+  const gutenberg = { ...SHAKESPEARE, dataset: "gutenberg" };
+  const { results } = await aggregated([SHAKESPEARE, gutenberg]);
+  const b2 = claim(results.claims, "B2");
+  assertEquals(b2.verdict, "reproduced");
+  assertEquals(b2.holds, true);
+  const text8 = { ...SHAKESPEARE, dataset: "text8" };
+  const enwik8 = { ...SHAKESPEARE, dataset: "enwik8" };
+  const worse = await aggregated([text8, enwik8]);
+  assertEquals(claim(worse.results.claims, "B1").verdict, "contradicted");
+});
+
+Deno.test("averages are taken by seed over the texts at hand, and say how many those are", async () => {
+  const texts = ["text8", "enwik8"].map((dataset, i) => ({
+    ...SHAKESPEARE,
+    dataset,
+    losses: { "2": [1 + i, 1.1 + i, 1.2 + i], "3": [1.1 + i, 1.2 - i / 10 + i, 1.2 + i] },
+  }));
+  const { results } = await aggregated(texts);
+  const [first] = claim(results.claims, "B6").comparisons;
+  // Seed by seed: (0.1 + 0.1) / 2, (0.1 + 0) / 2, 0.
+  assertAlmostEquals(first!.mean!, 0.05, 1e-12);
+  assertEquals(first!.n, 3);
+  assert(first!.on.startsWith("2 of 4 texts"), first!.on);
+  assertEquals(results.averages.datasets, ["enwik8", "text8"]);
+  assertEquals(results.averages.variants.map((each) => each.published), [null, null]);
+});
+
+Deno.test("synthetic text is no evidence", async () => {
+  const { results, speeds } = await aggregated([{ ...CHAIN, dataset: "tinyshakespeare" }]);
+  for (const each of [...results.claims, ...speeds.claims]) assertEquals(each.verdict, "not run");
+  assertEquals(speeds.variants.map((each) => each.published), [null, null]);
+});
+
+Deno.test("speeds are compared on the same text and seed", async () => {
+  const { speeds, table } = await aggregated([SHAKESPEARE]);
+  const [base, modulated] = speeds.variants;
+  assertAlmostEquals(base!.plain!, 705, 1e-9);
+  assertAlmostEquals(base!.cached!, 2115, 1e-9);
+  // 490/700, 490/710 and 493/705 less 1: −30, −30.9859 and −30.0709 percent.
+  assertAlmostEquals(modulated!.change!, -30.352279, 1e-6);
+  assertEquals(claim(speeds.claims, "B3c").verdict, "equivalent");
+  assertEquals(claim(speeds.claims, "B3b").verdict, "contradicted");
+  assert(table("speed_tables", "table1.md").includes("| −30.4 % |"));
+});
+
+Deno.test("results do not change with the time it took", async () => {
+  const faster = { "0": [900, 900, 900], "4": [901, 902, 903], "4_bypass": [1, 2, 3] };
+  const [a, b] = [
+    await aggregated([SHAKESPEARE]),
+    await aggregated([{ ...SHAKESPEARE, speeds: faster }]),
+  ];
+  assertEquals(a.text, b.text);
+  assertEquals(a.metrics, b.metrics);
+  for (const name of ["losses.md", "differences.tex", "losses.csv", "claims.md"]) {
+    assertEquals(a.table("tables", name), b.table("tables", name));
+  }
+  assert(JSON.stringify(a.speeds) !== JSON.stringify(b.speeds));
+});
+
+Deno.test("the order in which artifacts arrive does not show", async () => {
+  const directory = Deno.makeTempDirSync();
+  const inputs = languageInputs(directory, [SHAKESPEARE, CHAIN]);
+  const reversed = Object.fromEntries(
+    Object.entries(inputs).map(([name, list]) => [name, list.toReversed()]),
+  );
+  const texts = [];
+  for (const given of [inputs, reversed]) {
+    const params = { published, claims };
+    const { outputs } = await runStage(aggregateIntensity, params, { directory, inputs: given });
+    texts.push(Deno.readTextFileSync(outputs.results!) + Deno.readTextFileSync(outputs.speeds!));
+  }
+  assertEquals(texts[0], texts[1]);
+});
+
+Deno.test("runs that were not made are listed", async () => {
+  const gap = { ...SHAKESPEARE, losses: { "0": [1, 2], "4": [1, null] } };
+  const { results } = await aggregated([gap]);
+  assertEquals(results.missing, [{ dataset: "tinyshakespeare", variant: "4", seed: 1 }]);
+});
+
+Deno.test("two runs at one place are refused", async () => {
+  await assertRejects(
+    () => aggregated([SHAKESPEARE, SHAKESPEARE]),
+    Error,
+    "found two of tinyshakespeare/0/0",
+  );
+});
+
+Deno.test("the paper's baseline average does not fit its losses", async () => {
+  const { results } = await aggregated([]);
+  // (0.9793 + 1.0048 + 1.4602 + 1.1892) / 4 = 1.158375; printed is 1.161.
+  const [base, best] = results.findings;
+  assertEquals([base!.printed, base!.computed, base!.agrees], ["1.161", "1.1584", false]);
+  // (0.9784 + 1.0033 + 1.4671 + 1.1923) / 4 = 1.160275.
+  assertEquals([best!.printed, best!.computed, best!.agrees], ["1.160", "1.1603", true]);
+  const unfit = results.findings.filter((each) => !each.agrees).map((each) => each.what);
+  assertEquals(unfit.length, 3);
+  assert(unfit[2]!.startsWith("Run 4 beats run 1"));
+});
