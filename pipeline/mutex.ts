@@ -66,6 +66,21 @@ export function isHeld(lock: HeldLock | Owner): lock is HeldLock {
   return "release" in lock;
 }
 
+/** Whether a living process holds a lock. Reads only, and takes nothing. */
+export async function isLocked(folder: string, name: string): Promise<boolean> {
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(join(folder, name));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  // Shared, and let go with the file: who looks at the same time is not in the way.
+  const free = await file.tryLock(false);
+  file.close();
+  return !free;
+}
+
 function readOwner(path: string): Owner {
   try {
     return JSON.parse(Deno.readTextFileSync(path));

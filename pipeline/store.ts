@@ -11,6 +11,7 @@
  * store/scratch/              private folders of running instances
  * store/checkpoints/KEY/      of interrupted instances
  * store/locks/KEY             held while a process makes KEY
+ * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/published.json        what stands in outputs/, sealed
  * store/aside/                damaged files, set aside

@@ -11,6 +11,7 @@ import { diff } from "./diff.ts";
 import { parseOptions } from "./options.ts";
 import { showPlan, showStatus } from "./plan.ts";
 import { reproduce } from "./reproduce.ts";
+import { serve } from "./serve.ts";
 import { openSession, type Project, stageMap } from "./session.ts";
 import { jsonView, standardOutput, textView } from "./terminal.ts";
 import { showTrace } from "./trace.ts";
@@ -51,6 +52,10 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
   }
   if (options.command === "diff") {
     await diff(project, options, print);
+    return 0;
+  }
+  if (options.command === "serve") {
+    await serve(project, options, print);
     return 0;
   }
   if (options.command === "audit") return await audit(project, options, print);

@@ -17,6 +17,7 @@ export const COMMANDS = [
   "diff",
   "trace",
   "audit",
+  "serve",
   "schema",
 ] as const;
 /** The name of a command. */
@@ -82,6 +83,11 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: { argument: "FILE", help: "write the comparison as an HTML page too", commands: ["diff"] },
+  port: {
+    argument: "N",
+    help: "port on 127.0.0.1 (default: one that is free)",
+    commands: ["serve"],
+  },
   outputs: {
     argument: "DIR",
     help: "where results and the store go (default: outputs)",
@@ -103,6 +109,7 @@ const SUMMARIES: Readonly<Record<Command, string>> = {
   diff:
     "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision: diff A B",
   trace: "follow an instance, a key or an artifact's digest back to the first bytes: trace WHAT",
+  serve: "show outputs/ and the progress of runs in a browser, on this machine only",
   schema: "write experiments/schema.json, for editors",
 };
 
@@ -131,6 +138,7 @@ export interface Options {
   readonly outputs?: string;
   readonly json: boolean;
   readonly page?: string;
+  readonly port: number;
 }
 
 /**
@@ -191,6 +199,12 @@ export function parseOptions(args: readonly string[]): Options | string {
         `${operands.length === 0 ? "none" : operands.join(" ")}`,
     );
   }
+  const port = Number(text("port") ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new ConfigError(
+      `Cannot use --port ${parsed["port"]}: it must be a whole number from 0 to 65535`,
+    );
+  }
   const page = text("page");
   const experiment = text("experiment");
   const mirror = text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR");
@@ -212,6 +226,7 @@ export function parseOptions(args: readonly string[]): Options | string {
     ...(outputs !== undefined ? { outputs } : {}),
     json: parsed["json"] === true,
     ...(page !== undefined ? { page } : {}),
+    port,
   };
 }
 

@@ -9,6 +9,7 @@ import { ConfigError } from "../errors.ts";
 import type { Event, Listener } from "../event.ts";
 import { hashFile, type Sha256 } from "../hash.ts";
 import { writeLatest } from "../latest.ts";
+import { openLive } from "../live.ts";
 import {
   compareWithLock,
   formatLock,
@@ -39,8 +40,10 @@ export async function reproduce(
   Deno.addSignalListener("SIGINT", interrupt);
   Deno.addSignalListener("SIGTERM", interrupt);
   const counts = { executed: 0, cached: 0, failed: 0 };
+  let live: Awaited<ReturnType<typeof openLive>> | undefined;
   const watched: Listener = (event: Event) => {
     if (event.event === "executed") counts.executed++;
+    live?.listener(event);
     listener(event);
   };
   let planned = options.json;
@@ -52,7 +55,11 @@ export async function reproduce(
     );
     if (options.locked) requireLock(project, session);
     planned = true;
-    listener(planEvent(session, options));
+    live = await openLive(session.store, {
+      name: session.name,
+      instances: session.graph.map(({ name, node }) => [name, node.name] as const),
+    });
+    watched(planEvent(session, options));
     const outcome = await run(session.graph, session.decisions, {
       root: project.root,
       name: session.name,
@@ -88,6 +95,7 @@ export async function reproduce(
     counts.failed ||= 1;
     throw error;
   } finally {
+    live?.close();
     Deno.removeSignalListener("SIGINT", interrupt);
     Deno.removeSignalListener("SIGTERM", interrupt);
     const seconds = Math.round(performance.now() - begun) / 1000;

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
+import { remainingSeconds } from "../live.ts";
 import type { StageProgress } from "../stage.ts";
 
 /** Where a view writes. */
@@ -111,19 +112,14 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
     sink.write(`${lines.join("\n")}\n`);
     liveLines = lines.length;
   };
-  const remaining = (now: number): number | undefined => {
-    const elapsed = (now - begun) / 1000;
-    const done = ended.size - cached.size;
-    // What this run showed so far outweighs what earlier runs took.
-    const partial = [...running.values()].reduce(
-      (sum, { progress }) => sum + (progress?.total ? progress.done / progress.total : 0),
-      0,
-    );
-    const work = total - cached.size;
-    const share = work > 0 ? (done + partial) / work : 1;
-    if (expected !== null) return Math.max(expected - elapsed, 0.1);
-    return done + partial >= 2 && share > 0.1 ? elapsed * (1 / share - 1) : undefined;
-  };
+  const remaining = (now: number): number | undefined =>
+    remainingSeconds({
+      elapsed: (now - begun) / 1000,
+      expected,
+      work: total - cached.size,
+      done: ended.size - cached.size,
+      running: [...running.values()].map(({ progress }) => progress),
+    });
   const counter = () => `[${String(ended.size).padStart(String(total).length)}/${total}]`;
 
   const listener = (event: Event): void => {

@@ -1,0 +1,25 @@
+/**
+ * `serve`: shows outputs/ in a browser until it is interrupted.
+ *
+ * @module
+ */
+import { serveOutputs } from "../serve.ts";
+import type { Options } from "./options.ts";
+import { outputsFolder, type Project } from "./session.ts";
+
+/** Serves until Ctrl-C. */
+export async function serve(
+  project: Project,
+  options: Options,
+  print: (line: string) => void,
+): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  const end = () => ended.resolve();
+  const server = serveOutputs(outputsFolder(project, options), { port: options.port });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
+  if (options.json) print(JSON.stringify({ event: "serving", url: server.url }));
+  else print(`results  ${server.url}\nruns     ${server.url}live\nCtrl-C ends this`);
+  await ended.promise;
+  // Not waited for: a browser that keeps its connection must not keep this process.
+  server.stop();
+}
