@@ -36,12 +36,18 @@ export class GrowingArray {
   }
 }
 
-/** An append-only array for many millions of integers: it grows without copying what it holds. */
+/**
+ * An append-only array for hundreds of millions of integers, most of them small: each takes a byte
+ * per 7 bits, and it grows without copying what it holds.
+ */
 export class ChunkedArray {
-  readonly #chunks: Uint32Array[] = [];
+  readonly #chunks: { readonly bytes: Uint8Array; readonly used: number }[] = [];
   readonly #chunkLength: number;
+  #bytes: Uint8Array | undefined;
+  #used = 0;
   #length = 0;
 
+  /** @param chunkLength Bytes held in one piece; at least 5. */
   constructor(chunkLength = 1 << 20) {
     this.#chunkLength = chunkLength;
   }
@@ -51,21 +57,42 @@ export class ChunkedArray {
   }
 
   append(values: Uint32Array): void {
-    for (let from = 0; from < values.length;) {
-      const at = this.#length % this.#chunkLength;
-      if (at === 0) this.#chunks.push(new Uint32Array(this.#chunkLength));
-      const part = values.subarray(from, from + this.#chunkLength - at);
-      this.#chunks[this.#chunks.length - 1]!.set(part, at);
-      this.#length += part.length;
-      from += part.length;
+    let bytes = this.#bytes ??= new Uint8Array(this.#chunkLength);
+    let at = this.#used;
+    for (let i = 0; i < values.length; i++) {
+      if (at + 5 > bytes.length) {
+        this.#chunks.push({ bytes, used: at });
+        bytes = this.#bytes = new Uint8Array(this.#chunkLength);
+        at = 0;
+      }
+      let value = values[i]!;
+      for (; value > 0x7f; value >>>= 7) bytes[at++] = value | 0x80;
+      bytes[at++] = value;
     }
+    this.#used = at;
+    this.#length += values.length;
   }
 
-  /** Gives all values, in order, in pieces, and forgets each piece before the next. */
+  /** Gives all values, in order, in pieces that the next overwrites, and forgets what it gave. */
   *drain(): Generator<Uint32Array, void, undefined> {
-    for (let left = this.#length; left > 0; left -= this.#chunkLength) {
-      yield this.#chunks.shift()!.subarray(0, left);
-    }
+    if (this.#bytes !== undefined) this.#chunks.push({ bytes: this.#bytes, used: this.#used });
+    this.#bytes = undefined;
+    this.#used = 0;
     this.#length = 0;
+    const values = new Uint32Array(this.#chunkLength);
+    for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
+      const { bytes, used } = chunk;
+      let count = 0;
+      for (let at = 0; at < used;) {
+        let byte = bytes[at++]!;
+        let value = byte & 0x7f;
+        for (let shift = 7; byte > 0x7f; shift += 7) {
+          byte = bytes[at++]!;
+          value |= (byte & 0x7f) << shift;
+        }
+        values[count++] = value;
+      }
+      yield values.subarray(0, count);
+    }
   }
 }

@@ -56,6 +56,18 @@ const preamble = 16;
 
 /** Lays a corpus out as bytes. Ids take 2 bytes where the vocabulary allows, else 4. */
 export function encodeTokens(file: TokenFile): Uint8Array<ArrayBuffer> {
+  const blocks = [...tokenBlocks(file)];
+  const bytes = new Uint8Array(blocks.reduce((size, block) => size + block.length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    bytes.set(block, at);
+    at += block.length;
+  }
+  return bytes;
+}
+
+/** The bytes of a corpus in pieces, so that it can be written without a copy of all of it. */
+function* tokenBlocks(file: TokenFile): Generator<Uint8Array, void, undefined> {
   const idBytes = file.vocabularySize <= 0x10000 ? 2 : 4;
   const splits = Object.entries(file.splits);
   const header: Header = {
@@ -70,24 +82,26 @@ export function encodeTokens(file: TokenFile): Uint8Array<ArrayBuffer> {
     })),
   };
   const text = new TextEncoder().encode(JSON.stringify(header));
-  let size = preamble + padded(text.length);
-  for (const split of header.splits) size += splitBytes(split, idBytes);
-  const bytes = new Uint8Array(size);
-  bytes.set(new TextEncoder().encode(magic));
-  const words = new Uint32Array(bytes.buffer, 8, 2);
-  words.set([text.length, idBytes]);
-  bytes.set(text, preamble);
-  let at = preamble + padded(text.length);
+  const start = new Uint8Array(preamble);
+  start.set(new TextEncoder().encode(magic));
+  new Uint32Array(start.buffer, 8, 2).set([text.length, idBytes]);
+  yield start;
+  yield* paddedBlock(text);
+  const Ids = idBytes === 2 ? Uint16Array : Uint32Array;
   for (const [, { labels, offsets, ids }] of splits) {
-    new Uint16Array(bytes.buffer, at, labels.length).set(labels);
-    at += padded(labels.length * 2);
-    new Uint32Array(bytes.buffer, at, offsets.length).set(offsets);
-    at += padded(offsets.length * 4);
-    const Ids = idBytes === 2 ? Uint16Array : Uint32Array;
-    new Ids(bytes.buffer, at, ids.length).set(ids);
-    at += padded(ids.length * idBytes);
+    yield* paddedBlock(labels);
+    yield* paddedBlock(offsets);
+    yield* paddedBlock(ids instanceof Ids ? ids : Ids.from(ids));
   }
-  return bytes;
+}
+
+/** An array's bytes and the zeros that pad them. */
+function* paddedBlock(
+  array: Uint8Array | Uint16Array | Uint32Array,
+): Generator<Uint8Array, void, undefined> {
+  const { buffer, byteOffset, byteLength } = array;
+  yield new Uint8Array(buffer, byteOffset, byteLength);
+  yield new Uint8Array(padded(byteLength) - byteLength);
 }
 
 /**
@@ -150,7 +164,10 @@ export function decodeTokens(bytes: Uint8Array<ArrayBuffer>): TokenFile {
 
 /** Writes a corpus to `path`. */
 export function writeTokenFile(path: string, file: TokenFile): void {
-  Deno.writeFileSync(path, encodeTokens(file));
+  using target = Deno.openSync(path, { write: true, create: true, truncate: true });
+  for (const block of tokenBlocks(file)) {
+    for (let at = 0; at < block.length;) at += target.writeSync(block.subarray(at));
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { WordNumbers } from "../../data/vocabulary.ts";
 function add(numbers: WordNumbers, text: string, { count = true, lowercase = false } = {}) {
   const into = new ChunkedArray(8);
   const length = numbers.add(text, { lowercase, count, limit: Infinity, into });
-  const found = [...into.drain()].flatMap((piece) => [...piece]);
+  const found = Array.from(into.drain(), (piece) => [...piece]).flat();
   assertEquals(found.length, length);
   return found;
 }
@@ -68,6 +68,22 @@ Deno.test("hundreds of thousands of words, some long, some alike, are each found
   assertEquals(new Set(words), new Set(expected.keys()));
 });
 
+Deno.test("a chunked array gives back integers of every size, in order", () => {
+  for (const chunkLength of [5, 7, 64]) {
+    const array = new ChunkedArray(chunkLength);
+    const values = [0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435455, 268435456];
+    values.push(0x7fffffff, 0x80000000, 0xffffffff);
+    for (let round = 0; round < 2; round++) {
+      assertEquals(Array.from(array.drain()), []);
+      for (const value of values) array.append(Uint32Array.of(value));
+      array.append(Uint32Array.from(values));
+      assertEquals(array.length, 2 * values.length);
+      const given = Array.from(array.drain(), (piece) => [...piece]).flat();
+      assertEquals(given, [...values, ...values]);
+    }
+  }
+});
+
 Deno.test("a text of more words than are found at once gives them all", () => {
   for (const count of [4095, 4096, 4097, 8192, 10_000]) {
     for (const end of ["", " ", "\u3000"]) {
@@ -83,7 +99,7 @@ Deno.test("only the first words up to the limit are kept, all are counted", () =
   const into = new ChunkedArray();
   const options = { lowercase: false, count: true, limit: 2, into };
   assertEquals(numbers.add("a b c c c", options), 5);
-  assertEquals([...into.drain()].flatMap((piece) => [...piece]), [0, 1]);
+  assertEquals(Array.from(into.drain(), (piece) => [...piece]).flat(), [0, 1]);
   assertEquals(numbers.vocabulary({ minFrequency: 1, maxSize: 9 }).words, ["c", "a", "b"]);
 });
 
