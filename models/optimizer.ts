@@ -95,11 +95,7 @@ export function optimizerStep(
     if (!onHost()) {
       const tensors = { p: parameter, g: gradient, m: moments.first, v: moments.second };
       const constants = { beta1, beta2, epsilon, coupled, shrink, size, correction };
-      const { p, m, v } = deviceAdam(tensors, constants);
-      parameter.assign(p);
-      moments.first.assign(m);
-      moments.second.assign(v);
-      tf.dispose([p, m, v]);
+      deviceAdam(tensors, constants);
       continue;
     }
     const inputs = [parameter, gradient, moments.first, moments.second];

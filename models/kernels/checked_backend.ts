@@ -135,6 +135,10 @@ export class CheckedBackend extends WebGPUBackend {
       this.uploadToGPU(dataId);
       own.commandQueueOwnedIds.add(dataId);
     }
+    // Values that were read before are kept by tfjs, and would be given again.
+    for (const { dataId } of shader.changes ?? []) {
+      (this.tensorMap.get(dataId) as { values: unknown }).values = null;
+    }
     const pipeline = own.pipelineCache[`lockstep.${shader.name}`] ??= this.device
       .createComputePipeline({
         layout: "auto",

@@ -5,7 +5,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { runDevice, sumRows } from "./device.ts";
+import { runDevice, runShader, sumRows } from "./device.ts";
 import { differentiable } from "./host.ts";
 import { TAIL } from "./scalar.ts";
 
@@ -148,7 +148,7 @@ function normalised(
 const BLOCK = 64;
 
 /** Sums over the rows, [C], in blocks of fixed size: the same bits every time. */
-function columnSums(x: tf.Tensor): tf.Tensor {
+export function columnSums(x: tf.Tensor): tf.Tensor {
   const [n, c] = x.shape as [number, number];
   if (n <= BLOCK) return tf.reshape(sumAll(x, n, n), [c]);
   const blocks = sumAll(x, n, BLOCK);
@@ -175,36 +175,61 @@ export interface AdamConstants {
   readonly correction: number;
 }
 
-/** New moments and weight of one parameter, to be disposed. */
+/** One step of one parameter, changing it and its moments in place. */
 export function deviceAdam(
-  tensors: { p: tf.Tensor; g: tf.Tensor; m: tf.Tensor; v: tf.Tensor },
+  { p, g, m, v }: { p: tf.Tensor; g: tf.Tensor; m: tf.Tensor; v: tf.Tensor },
   o: AdamConstants,
-): { p: tf.Tensor; m: tf.Tensor; v: tf.Tensor } {
-  const { p, g } = tensors;
-  const output = p.shape;
-  const m = runDevice("adamFirst", {
-    inputs: { p, g, m: tensors.m },
-    output,
-    floats: { held: o.beta1, fresh: 1 - o.beta1, coupled: o.coupled },
-    element: `
-      let d = g[index] + uniforms.coupled * p[index];
-      setOutputAtIndex(index, uniforms.held * m[index] + uniforms.fresh * d);`,
+): void {
+  const constants = {
+    held1: o.beta1,
+    fresh1: 1 - o.beta1,
+    held2: o.beta2,
+    fresh2: 1 - o.beta2,
+    coupled: o.coupled,
+    shrink: o.shrink,
+    step: o.size,
+    correction: o.correction,
+    epsilon: o.epsilon,
+  };
+  const groups = Math.ceil(p.size / 64);
+  const across = Math.min(groups, 1 << 15);
+  runShader({
+    name: "adam",
+    code: () => adamCode(Object.keys(constants)),
+    changes: [p, m, v],
+    reads: [g],
+    outputs: [],
+    uniforms: [
+      { type: "uint32", data: [p.size] },
+      ...Object.values(constants).map((x) => ({ type: "float32", data: [x] })),
+    ],
+    workgroups: [across, Math.ceil(groups / across), 1],
   });
-  const v = runDevice("adamSecond", {
-    inputs: { p, g, v: tensors.v },
-    output,
-    floats: { held: o.beta2, fresh: 1 - o.beta2, coupled: o.coupled },
-    element: `
-      let d = g[index] + uniforms.coupled * p[index];
-      setOutputAtIndex(index, uniforms.held * v[index] + uniforms.fresh * d * d);`,
-  });
-  const moved = runDevice("adamWeight", {
-    inputs: { p, m, v },
-    output,
-    floats: { shrink: o.shrink, step: o.size, correction: o.correction, epsilon: o.epsilon },
-    element: `
-      let root = sqrt(v[index]) / uniforms.correction + uniforms.epsilon;
-      setOutputAtIndex(index, uniforms.shrink * p[index] - uniforms.step * m[index] / root);`,
-  });
-  return { p: moved, m, v };
+}
+
+function adamCode(constants: string[]): string {
+  const tensors = ["p", "m", "v"].map((name, i) =>
+    `@group(0) @binding(${i}) var<storage, read_write> ${name} : array<f32>;`
+  );
+  return `
+    struct Uniforms { size : u32, ${constants.map((name) => `${name} : f32`).join(", ")} };
+    ${tensors.join("\n")}
+    @group(0) @binding(3) var<storage, read> g : array<f32>;
+    @group(0) @binding(4) var<uniform> uniforms : Uniforms;
+    @compute @workgroup_size(64)
+    fn main(
+      @builtin(workgroup_id) group : vec3<u32>,
+      @builtin(num_workgroups) groups : vec3<u32>,
+      @builtin(local_invocation_index) lane : u32,
+    ) {
+      let i = (group.y * groups.x + group.x) * 64u + lane;
+      if (i >= uniforms.size) { return; }
+      let d = g[i] + uniforms.coupled * p[i];
+      let first = uniforms.held1 * m[i] + uniforms.fresh1 * d;
+      let second = uniforms.held2 * v[i] + uniforms.fresh2 * d * d;
+      m[i] = first;
+      v[i] = second;
+      let root = sqrt(second) / uniforms.correction + uniforms.epsilon;
+      p[i] = uniforms.shrink * p[i] - uniforms.step * first / root;
+    }`;
 }

@@ -1,5 +1,6 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import { deviceLinear, fitsDeviceLinear } from "../kernels/device_product.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /**
@@ -20,6 +21,7 @@ export function linear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
     );
   }
   if (!onHost()) {
+    if (fitsDeviceLinear([i, o])) return deviceLinear(x, w, b);
     const product: tf.Tensor2D = tf.matMul(x as tf.Tensor2D, w as tf.Tensor2D);
     if (b === undefined) return product;
     return tf.add<tf.Tensor2D>(product, b);
