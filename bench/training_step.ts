@@ -1,0 +1,81 @@
+/**
+ * Tokens per second of one training step: the models of `models/`, the same written with tfjs's own
+ * operations, and in PyTorch. Takes about five minutes without a GPU:
+ *
+ *     deno run -A bench/training_step.ts
+ *
+ * Every figure comes from a process of its own; the processes run in turn, in two rounds, and the
+ * better round counts.
+ *
+ * @module
+ */
+import { SIZES } from "./training_step/sizes.ts";
+
+interface Figures {
+  readonly tokensPerSecond: number;
+  readonly dispatches: number;
+  readonly peakBytes: number;
+  readonly losses: [number, number];
+}
+
+const file = (name: string) => new URL(`./training_step/${name}`, import.meta.url).pathname;
+const deno = (...args: string[]) => [Deno.execPath(), "run", "-A", file("measure.ts"), ...args];
+const subjects: { name: string; on: string; command: (model: string) => string[] }[] = [
+  { name: "ours", on: "webgpu", command: (model) => deno("ours", "webgpu", model) },
+  { name: "tfjs", on: "webgpu", command: (model) => deno("stock", "webgpu", model) },
+  { name: "ours", on: "wasm", command: (model) => deno("ours", "wasm", model) },
+  { name: "tfjs", on: "wasm", command: (model) => deno("stock", "wasm", model) },
+  {
+    name: "PyTorch",
+    on: "cpu",
+    command: (model) => ["/usr/bin/python3", file("torch_step.py"), JSON.stringify(SIZES), model],
+  },
+];
+
+/** What a process prints last, or why there is nothing. */
+async function run([program, ...args]: string[]): Promise<Figures | string> {
+  try {
+    const output = await new Deno.Command(program!, { args, stderr: "piped" }).output();
+    const last = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim().split("\n").at(-1)!;
+    return output.code === 0 ? JSON.parse(last(output.stdout)) : last(output.stderr);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const adapter = (await navigator.gpu?.requestAdapter())?.info;
+console.log(`webgpu: ${adapter === undefined ? "no adapter" : adapter.description || "unnamed"}`);
+for (const [model, size] of Object.entries(SIZES)) {
+  const best = new Map<number, Figures | string>();
+  for (let round = 0; round < 2; round++) {
+    for (const [i, { command }] of subjects.entries()) {
+      const found = await run(command(model)), held = best.get(i);
+      const better = held === undefined || typeof held === "string" ||
+        typeof found !== "string" && found.tokensPerSecond > held.tokensPerSecond;
+      if (better) best.set(i, found);
+    }
+  }
+  console.log(
+    `\n${model}: ${Object.entries(size).map(([key, value]) => `${key} ${value}`).join(", ")}`,
+  );
+  console.log("                  tokens/s  against ours  dispatches  peak MB  loss");
+  for (const [i, { name, on }] of subjects.entries()) {
+    const found = best.get(i)!;
+    const label = `${name} ${on}`.padEnd(16);
+    if (typeof found === "string") {
+      console.log(`${label}  skipped: ${found}`);
+      continue;
+    }
+    const ours = best.get(subjects.findIndex((s) => s.name === "ours" && s.on === on)) ??
+      best.get(subjects.findIndex((s) => s.name === "ours" && s.on === "wasm"));
+    const ratio = typeof ours === "object" ? ours.tokensPerSecond / found.tokensPerSecond : NaN;
+    console.log([
+      label,
+      found.tokensPerSecond.toFixed(0).padStart(8),
+      `ours ${ratio.toFixed(2)} ×`.padStart(12),
+      String(found.dispatches || "–").padStart(10),
+      (found.peakBytes / 2 ** 20).toFixed(0).padStart(7),
+      found.losses.map((loss) => loss.toFixed(2)).join(" → "),
+    ].join("  "));
+  }
+}
