@@ -17,11 +17,9 @@ import {
   speedSchema,
 } from "./results/intensity/inputs.ts";
 import { assembleSpeeds } from "./results/intensity/speeds.ts";
+import { claimsTable, comparisonsTable, findingsTable } from "./results/intensity/claim_tables.ts";
 import {
-  claimsTable,
-  comparisonsTable,
   differenceTable,
-  findingsTable,
   lossTable,
   runRows,
   speedTable,
@@ -69,13 +67,16 @@ export const aggregateIntensity = defineStage({
       published: params.published,
       claims: params.claims,
     };
-    const corpora = located("corpora", corpusSchema);
     const results = assembleResults({
       runs: located("runs", metricsSchema),
       histories: located("histories", historySchema),
-      corpora,
+      corpora: located("corpora", corpusSchema),
     }, options);
-    const speeds = assembleSpeeds(located("speeds", speedSchema), corpora, options);
+    const speeds = assembleSpeeds(
+      located("speeds", speedSchema),
+      results.conditions,
+      options,
+    );
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));
     Deno.writeTextFileSync(context.output("speeds"), artifactJson(speeds));
 

@@ -131,6 +131,14 @@ Deno.test("speeds are compared on the same text and seed", async () => {
   assert(table("speed_tables", "table1.md").includes("| −30.4 % |"));
 });
 
+Deno.test("speeds of a smaller model decide nothing and stand beside no printed one", async () => {
+  const { speeds } = await aggregated([{ ...SHAKESPEARE, context: 64 }]);
+  for (const { verdict } of speeds.claims) assertEquals(verdict, "not run");
+  for (const { published } of speeds.variants) assertEquals(published, null);
+  const whole = await aggregated([SHAKESPEARE]);
+  assertEquals(whole.speeds.variants.map((each) => each.published), [726.3, 722.4, null]);
+});
+
 Deno.test("results do not change with the time it took", async () => {
   const faster = { "0": [900, 900, 900], "4": [901, 902, 903], "4_bypass": [1, 2, 3] };
   const [a, b] = [

@@ -100,11 +100,11 @@ export function assembleResults(
         options.confidence,
       ),
       published: corresponds(corpus) ? options.published.losses[dataset]?.[variant] ?? null : null,
-      fullSize: metrics.some((each) => each.dataset === dataset && each.variant === variant) &&
-        metrics.every((each) =>
-          each.dataset !== dataset || each.variant !== variant ||
-          sameSize(each.value.shape, options.published.model)
-        ) && runs.every((run) => run.steps >= (options.published.iterations[dataset] ?? Infinity)),
+      fullSize: corresponds(corpus) &&
+        isFullSize(metrics.filter((each) => each.dataset === dataset && each.variant === variant), {
+          model: options.published.model,
+        }) &&
+        runs.every((run) => run.steps >= (options.published.iterations[dataset] ?? Infinity)),
       runs,
     };
   });
@@ -153,9 +153,14 @@ function asSample(corpus: Corpus, whole: number | undefined): Corpus {
   return { ...corpus, source: { ...corpus.source, kind: "sample", note: text.trim() } };
 }
 
-function sameSize(shape: Metrics["shape"], model: Published["model"]): boolean {
-  return model !== undefined &&
-    (["context", "d", "heads", "layers"] as const).every((size) => shape[size] === model[size]);
+/** Whether all models are of the paper's size; not if none was evaluated. */
+function isFullSize(
+  metrics: readonly { readonly value: Metrics }[],
+  { model }: { model: Published["model"] },
+): boolean {
+  if (model === undefined || metrics.length === 0) return false;
+  const sizes = ["context", "d", "heads", "layers"] as const;
+  return metrics.every(({ value }) => sizes.every((size) => value.shape[size] === model[size]));
 }
 
 function refuseTwins(places: readonly Place[], what: string): void {

@@ -72,7 +72,7 @@ export function judge(
       smallest: claim.smallest,
       verdict,
       holds: holds(verdict, claim.test),
-      note: noteOf(comparisons),
+      note: noteOf(comparisons, claim.metric),
       comparisons,
     };
   });
@@ -89,9 +89,13 @@ function questionOf(claim: Claim, comparison: Comparison, alpha: number): Questi
   };
 }
 
-function noteOf(comparisons: JudgedClaim["comparisons"]): string {
+function noteOf(comparisons: JudgedClaim["comparisons"], metric: Claim["metric"]): string {
   const idle = comparisons.filter((each) => each.n === 0).length;
-  if (idle === comparisons.length) return "Its runs were not made on the paper's texts.";
+  if (idle === comparisons.length) {
+    return metric === "loss"
+      ? "Its runs were not made on the paper's texts."
+      : "No model of the paper's size was timed on its texts.";
+  }
   const on = [...new Set(comparisons.map((each) => each.on).filter((text) => text !== ""))];
   const missing = idle > 0 ? [`${idle} of ${comparisons.length} comparisons were not run`] : [];
   return [...on, ...missing].join("; ");

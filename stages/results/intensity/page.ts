@@ -9,17 +9,8 @@ import { figureHtml, svgText, tableHtml } from "../page/parts.ts";
 import { STYLE } from "../page/style.ts";
 import type { JudgedClaim } from "./claim.ts";
 import type { Results, Speeds } from "./results.ts";
-import {
-  claimsTable,
-  comparisonsTable,
-  differenceTable,
-  findingsTable,
-  lossTable,
-  runTable,
-  speedTable,
-  textTable,
-  titleOf,
-} from "./tables.ts";
+import { claimsTable, comparisonsTable, findingsTable } from "./claim_tables.ts";
+import { differenceTable, lossTable, runTable, speedTable, textTable, titleOf } from "./tables.ts";
 import { isBypassed, variantTitle } from "./variants.ts";
 
 /** What the page is made of besides the results. */

@@ -3,21 +3,13 @@
  *
  * @module
  */
-import type { Corpus } from "../inputs.ts";
 import { compareText } from "../order.ts";
 import { sum } from "../statistics/sample.ts";
-import {
-  alphaOf,
-  type AssembleOptions,
-  corresponds,
-  type Located,
-  type Place,
-  placeOf,
-} from "./assemble.ts";
+import { alphaOf, type AssembleOptions, type Located, type Place, placeOf } from "./assemble.ts";
 import type { Comparison } from "./claim.ts";
 import type { Speed } from "./inputs.ts";
 import { type Differences, judge } from "./judge.ts";
-import type { Speeds } from "./results.ts";
+import type { Condition, Speeds } from "./results.ts";
 import { BASELINE, compareVariants } from "./variants.ts";
 
 interface Timed extends Place {
@@ -25,10 +17,16 @@ interface Timed extends Place {
   readonly cached: number | undefined;
 }
 
-/** Builds the speeds document. Changes are taken between runs on the same text and seed. */
+/**
+ * Builds the speeds document. Changes are taken between runs on the same text and seed.
+ *
+ * Claims are judged by models of the paper's size alone: in a small one the predictors weigh more.
+ *
+ * @param conditions Those of the results.
+ */
 export function assembleSpeeds(
   speeds: readonly Located<Speed>[],
-  corpora: readonly Located<Corpus>[],
+  conditions: readonly Condition[],
   options: AssembleOptions,
 ): Speeds {
   const timed = speeds.map((each): Timed => {
@@ -38,8 +36,10 @@ export function assembleSpeeds(
   }).sort((a, b) =>
     compareText(a.dataset, b.dataset) || compareVariants(a.variant, b.variant) || a.seed - b.seed
   );
-  const real = new Set(
-    corpora.filter(({ value }) => corresponds(value)).map(({ at }) => at["dataset"] ?? "text"),
+  const evidence = timed.filter((each) =>
+    conditions.some(({ dataset, variant, fullSize }) =>
+      fullSize && dataset === each.dataset && variant === each.variant
+    )
   );
   const variants = [...new Set(timed.map((each) => each.variant))].sort(compareVariants);
   return {
@@ -53,16 +53,15 @@ export function assembleSpeeds(
         cached: meanOf(own.map((each) => each.cached)),
         runs: own.length,
         change: variant === BASELINE ? null : meanOf(changes),
-        // A speed on made-up text by a model made for it stands beside nobody's.
-        published: own.some((each) => real.has(each.dataset))
+        // A small model's speed stands beside nobody's.
+        published: own.some((each) => evidence.includes(each))
           ? options.published.speeds[variant] ?? null
           : null,
       };
     }),
     claims: judge(options.claims.filter((claim) => claim.metric === "speed"), {
       alpha: alphaOf(options.confidence),
-      differences: (comparison) =>
-        speedDifferences(timed.filter((each) => real.has(each.dataset)), comparison),
+      differences: (comparison) => speedDifferences(evidence, comparison),
     }),
   };
 }

@@ -4,10 +4,8 @@
  * @module
  */
 import { datasetTitle, kindLabel } from "../accuracy_table.ts";
-import { probability } from "../claims/claims_table.ts";
 import { fixed, grouped } from "../format.ts";
 import type { Table } from "../table.ts";
-import { AVERAGE, type JudgedClaim } from "./claim.ts";
 import type { Condition, Results, Speeds } from "./results.ts";
 import { BASELINE, variantLabel, variantTitle } from "./variants.ts";
 
@@ -254,112 +252,14 @@ export function speedTable(results: Results, speeds: Speeds): Table {
     }),
     notes: [
       "Speeds are of this machine and differ each time; without a cache each token is computed " +
-      "from the whole context. Other work ran beside, so that small changes mean nothing.",
+      "from the whole context. Unless made with --jobs 1, other work ran beside. The paper's are of " +
+      "GPUs that it does not name, and stand beside models of its size.",
       ...(datasets.length === 0 ? [] : [
         `Losses are means over ${
           datasets.map((dataset) => titleOf(results, dataset)).join("; ")
         }; the paper's over its four texts, shown where those were run.`,
       ]),
     ],
-  };
-}
-
-/** The claims and what became of them. */
-export function claimsTable(claims: readonly JudgedClaim[]): Table {
-  return {
-    id: "claims",
-    caption: "The paper's claims and what became of them",
-    columns: [
-      { title: "Claim" },
-      { title: "What the paper says" },
-      { title: "Verdict" },
-      { title: "Does it stand?" },
-      { title: "On" },
-    ],
-    rows: claims.map((claim) => [
-      claim.id,
-      claim.statement,
-      claim.verdict,
-      claim.holds === null ? "open" : claim.holds ? "yes" : "no",
-      claim.note,
-    ]),
-    notes: [
-      "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
-      "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
-      "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
-      "ruled out. Underpowered: too few seeds to tell. A claim's verdict is that of its weakest " +
-      "comparison.",
-    ],
-  };
-}
-
-/** What each verdict rests on. */
-export function comparisonsTable(results: Results, claims: readonly JudgedClaim[]): Table {
-  const level = Math.round(results.confidence * 100);
-  return {
-    id: "comparisons",
-    caption: "What each verdict rests on: differences in nats per character, of speeds in percent",
-    columns: [
-      { title: "Claim" },
-      { title: "Difference" },
-      { title: "Verdict" },
-      ...[
-        "Pairs",
-        "Mean",
-        `${level} % interval`,
-        "Paper",
-        "Matters from",
-        "p",
-        "p, Holm",
-        "Seeds needed",
-      ].map((title) => ({ title, align: "right" as const })),
-    ],
-    rows: claims.flatMap((claim) => {
-      const digits = claim.metric === "speed" ? 1 : 4;
-      return claim.comparisons.map((each) => [
-        claim.id,
-        `${each.dataset === AVERAGE ? "Average" : titleOf(results, each.dataset)}: ${
-          variantLabel(each.run)
-        } − ${variantLabel(each.against).toLowerCase()}`,
-        each.verdict,
-        String(each.n),
-        each.mean === null ? "–" : signed(each.mean, digits),
-        each.interval === null
-          ? "–"
-          : `[${signed(each.interval[0], digits)}, ${signed(each.interval[1], digits)}]`,
-        each.published === null ? "–" : signed(each.published, digits),
-        claim.smallest.toFixed(digits),
-        probability(each.p),
-        probability(each.holm),
-        each.seedsNeeded === null ? "–" : String(each.seedsNeeded),
-      ]);
-    }),
-    notes: [
-      "Seeds needed: for a paired t test to find the printed difference, or where none was " +
-      "printed the smallest that matters, four times out of five at the spread seen here. Holm's " +
-      "correction runs over all comparisons of losses that were tested, and over those of speeds.",
-    ],
-  };
-}
-
-/** Whether the paper's numbers fit each other. */
-export function findingsTable(results: Results): Table {
-  return {
-    id: "findings",
-    caption: "The paper's numbers put to each other",
-    columns: [
-      { title: "What" },
-      { title: "Printed", align: "right" },
-      { title: "Computed", align: "right" },
-      { title: "Fits?" },
-    ],
-    rows: results.findings.map((each) => [
-      each.what,
-      each.printed,
-      each.computed,
-      each.agrees ? "yes" : "no",
-    ]),
-    notes: ["Computed from the losses and averages that the paper prints."],
   };
 }
 
