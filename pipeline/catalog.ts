@@ -72,6 +72,9 @@ export class Catalog {
   readonly isNew: boolean;
 
   constructor(path: string) {
+    // One at a time: SQLite does not take two processes making one database at once.
+    using turn = Deno.openSync(`${path}.lock`, { write: true, create: true });
+    turn.lockSync(true);
     let database: DatabaseSync | undefined;
     let isNew = false;
     try {
