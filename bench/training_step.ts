@@ -1,8 +1,8 @@
 /**
  * Tokens per second of one training step: the models of `models/`, the same written with tfjs's own
- * operations, and in PyTorch. Takes about five minutes without a GPU:
+ * operations, in jax-js and in PyTorch. Takes about five minutes without a GPU:
  *
- *     deno run -A bench/training_step.ts
+ *     deno run -A bench/training_step.ts [gpt] [classifier]
  *
  * Every figure comes from a process of its own; the processes run in turn, in two rounds, and the
  * better round counts.
@@ -20,11 +20,19 @@ interface Figures {
 
 const file = (name: string) => new URL(`./training_step/${name}`, import.meta.url).pathname;
 const deno = (...args: string[]) => [Deno.execPath(), "run", "-A", file("measure.ts"), ...args];
-const subjects: { name: string; on: string; command: (model: string) => string[] }[] = [
+const jax = (backend: string) => [Deno.execPath(), "run", "-A", file("jax_step.ts"), backend];
+const subjects: {
+  name: string;
+  on: string;
+  command: (model: string) => string[];
+  only?: string;
+}[] = [
   { name: "ours", on: "webgpu", command: (model) => deno("ours", "webgpu", model) },
   { name: "tfjs", on: "webgpu", command: (model) => deno("stock", "webgpu", model) },
   { name: "ours", on: "wasm", command: (model) => deno("ours", "wasm", model) },
   { name: "tfjs", on: "wasm", command: (model) => deno("stock", "wasm", model) },
+  { name: "jax-js", on: "webgpu", command: () => jax("webgpu"), only: "gpt" },
+  { name: "jax-js", on: "wasm", command: () => jax("wasm"), only: "gpt" },
   {
     name: "PyTorch",
     on: "cpu",
@@ -46,9 +54,11 @@ async function run([program, ...args]: string[]): Promise<Figures | string> {
 const adapter = (await navigator.gpu?.requestAdapter())?.info;
 console.log(`webgpu: ${adapter === undefined ? "no adapter" : adapter.description || "unnamed"}`);
 for (const [model, size] of Object.entries(SIZES)) {
+  if (Deno.args.length > 0 && !Deno.args.includes(model)) continue;
+  const compared = subjects.filter(({ only }) => only === undefined || only === model);
   const best = new Map<number, Figures | string>();
   for (let round = 0; round < 2; round++) {
-    for (const [i, { command }] of subjects.entries()) {
+    for (const [i, { command }] of compared.entries()) {
       const found = await run(command(model)), held = best.get(i);
       const better = held === undefined || typeof held === "string" ||
         typeof found !== "string" && found.tokensPerSecond > held.tokensPerSecond;
@@ -59,15 +69,15 @@ for (const [model, size] of Object.entries(SIZES)) {
     `\n${model}: ${Object.entries(size).map(([key, value]) => `${key} ${value}`).join(", ")}`,
   );
   console.log("                  tokens/s  against ours  dispatches  peak MB  loss");
-  for (const [i, { name, on }] of subjects.entries()) {
+  for (const [i, { name, on }] of compared.entries()) {
     const found = best.get(i)!;
     const label = `${name} ${on}`.padEnd(16);
     if (typeof found === "string") {
       console.log(`${label}  skipped: ${found}`);
       continue;
     }
-    const ours = best.get(subjects.findIndex((s) => s.name === "ours" && s.on === on)) ??
-      best.get(subjects.findIndex((s) => s.name === "ours" && s.on === "wasm"));
+    const ours = best.get(compared.findIndex((s) => s.name === "ours" && s.on === on)) ??
+      best.get(compared.findIndex((s) => s.name === "ours" && s.on === "wasm"));
     const ratio = typeof ours === "object" ? ours.tokensPerSecond / found.tokensPerSecond : NaN;
     console.log([
       label,
