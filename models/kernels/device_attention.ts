@@ -268,7 +268,7 @@ class Kernels {
       struct Uniforms { heads : u32, c : u32, scale : f32, ${this.#dropout ? dropout : ""} };
       ${tensors.join("\n")}
       @group(0) @binding(${tensors.length}) var<uniform> uniforms : Uniforms;
-      ${this.#dropout ? MASK : ""}`;
+      ${this.#dropout ? maskCode() : ""}`;
   }
 
   /** The row owned, and where its head's queries lie. Rows past the end read the last one. */
@@ -374,7 +374,8 @@ class Kernels {
 }
 
 /** Dropout's choices for elements 32g to 32g + 31 of a stream: bit i is set if 32g + i is kept. */
-const MASK = `
+function maskCode(): string {
+  return `
   ${threefryCode()}
   fn maskOf(key : vec4<u32>, group : u32) -> u32 {
     var mask = 0u;
@@ -390,3 +391,4 @@ const MASK = `
     }
     return mask;
   }`;
+}
