@@ -4,9 +4,9 @@
  * @module
  */
 import { counted, grouped, percent } from "../format.ts";
-import { type Html, html, trusted } from "../page/html.ts";
+import { documentHtml, type Section } from "../page/document.ts";
+import { type Html, html } from "../page/html.ts";
 import { figureHtml, svgText, tableHtml } from "../page/parts.ts";
-import { STYLE } from "../page/style.ts";
 import type { JudgedClaim } from "./claim.ts";
 import type { Results, Speeds } from "./results.ts";
 import { claimsTable, comparisonsTable, findingsTable } from "./claim_tables.ts";
@@ -24,12 +24,6 @@ export interface PageParts {
   readonly resultsSha256: string;
 }
 
-interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly body: Html;
-}
-
 /** The whole page as text. */
 export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
@@ -41,44 +35,13 @@ export function pageHtml(results: Results, parts: PageParts): string {
     paperSection(results),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
-  const page = html`
-    <!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>${results.experiment}: what was reproduced</title>
-        <style>${trusted(STYLE)}</style>
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the results</a>
-        <header>
-    <h1>${results.experiment}</h1>
-    <p class="lead">${leadText(results)}</p>
-    ${noticeHtml(results)}
-    <nav aria-label="Sections"><ul>
-    ${sections.map((section) =>
-      html`
-        <li><a href="#${section.id}">${section.title}</a></li>
-      `
-    )}</ul></nav>
-        </header>
-        <main id="content" tabindex="-1">
-    ${sections.map((section) =>
-      html`
-        <section aria-labelledby="${section.id}">
-        <h2 id="${section.id}">${section.title}</h2>
-        ${section.body}</section>
-      `
-    )}</main>
-        <footer>
-          <p>Made by Lockstep from the results file with SHA-256 <code>${parts
-            .resultsSha256}</code>.</p>
-        </footer>
-      </body>
-    </html>
-  `;
-  return page.html;
+  return documentHtml({
+    title: results.experiment,
+    lead: leadText(results),
+    notice: noticeHtml(results),
+    sections,
+    resultsSha256: parts.resultsSha256,
+  });
 }
 
 function leadText(results: Results): string {

@@ -14,9 +14,9 @@ import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tabl
 import type { Results } from "../results.ts";
 import type { Table } from "../table.ts";
 import { trainingTable } from "../training_table.ts";
-import { type Html, html, trusted } from "./html.ts";
+import { documentHtml, type Section } from "./document.ts";
+import { type Html, html } from "./html.ts";
 import { figureHtml, svgText, tableHtml } from "./parts.ts";
-import { STYLE } from "./style.ts";
 
 /** What the page is made of besides the results. */
 export interface PageParts {
@@ -26,12 +26,6 @@ export interface PageParts {
   readonly tableFiles: readonly string[];
   /** SHA-256 of the results file every number comes from. */
   readonly resultsSha256: string;
-}
-
-interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly body: Html;
 }
 
 /** The whole page as text. */
@@ -46,44 +40,13 @@ export function pageHtml(results: Results, parts: PageParts): string {
     paperSection(results, parts),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
-  const page = html`
-    <!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>${results.experiment}: what was reproduced</title>
-        <style>${trusted(STYLE)}</style>
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the results</a>
-        <header>
-    <h1>${results.experiment}</h1>
-    <p class="lead">${leadText(results)}</p>
-    ${noticeHtml(results)}
-    <nav aria-label="Sections"><ul>
-    ${sections.map((section) =>
-      html`
-        <li><a href="#${section.id}">${section.title}</a></li>
-      `
-    )}</ul></nav>
-        </header>
-        <main id="content" tabindex="-1">
-    ${sections.map((section) =>
-      html`
-        <section aria-labelledby="${section.id}">
-        <h2 id="${section.id}">${section.title}</h2>
-        ${section.body}</section>
-      `
-    )}</main>
-        <footer>
-          <p>Made by Lockstep from the results file with SHA-256 <code>${parts
-            .resultsSha256}</code>.</p>
-        </footer>
-      </body>
-    </html>
-  `;
-  return page.html;
+  return documentHtml({
+    title: results.experiment,
+    lead: leadText(results),
+    notice: noticeHtml(results),
+    sections,
+    resultsSha256: parts.resultsSha256,
+  });
 }
 
 function leadText(results: Results): string {
