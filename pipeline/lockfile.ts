@@ -3,7 +3,7 @@
  *
  * ```text
  * # What "fusion" with profile "smoke" produces. Written by reproduce, checked by --locked.
- * train/short/add/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…
+ * train/short/sinusoidal/add/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…
  * ```
  *
  * @module

@@ -10,7 +10,7 @@ import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
 import { claimSchema } from "./results/claims/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
 import { assembleResults } from "./results/assemble.ts";
-import { datasetsByEncoding, encodingTable } from "./results/encoding_table.ts";
+import { datasetsByEncoding, encodingsByDataset, encodingTable } from "./results/encoding_table.ts";
 import { deltaTable, pairRows } from "./results/delta_table.ts";
 import {
   artifactJson,
@@ -84,7 +84,7 @@ export const aggregate = defineStage({
       write(`${table.id}.md`, markdownText(table));
       write(`${table.id}.tex`, latexText(table));
     };
-    for (const encoding of results.encodings) {
+    for (const encoding of encodingsByDataset(results)) {
       const id = encoding === "sinusoidal" ? "table1" : `table1_${encoding}`;
       writeTable(accuracyTable(results, { encoding, id }));
     }

@@ -51,7 +51,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   },
   only: {
     argument: "GLOB",
-    help: "only these instances and what they need: train, train/imdb/*/0, **/add/**",
+    help: "only these instances and what they need: train, train/imdb, **/add/**",
     commands: ["reproduce", "plan"],
     repeated: true,
   },

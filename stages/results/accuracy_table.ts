@@ -5,7 +5,7 @@
  */
 import { fixed, percent } from "./format.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
-import type { Condition, DatasetEntry, Results } from "./results.ts";
+import type { Condition, DatasetEntry, PublishedCell, Results } from "./results.ts";
 import type { Table } from "./table.ts";
 
 /** How a dataset's data relates to the paper's, in two or three words. */
@@ -34,8 +34,15 @@ export function accuracyText(cell: Pick<Condition, "mean" | "sd">): string {
     : `${percent(cell.mean)} ± ${fixed(cell.sd * 100, 2)}`;
 }
 
+/** How many seeds are behind the cells of a row: `n = 5`, or `n = 3–5` where they differ. */
+export function seedsText(cells: readonly Condition[]): string {
+  const least = Math.min(...cells.map((cell) => cell.n));
+  const most = Math.max(...cells.map((cell) => cell.n));
+  return least === most ? `n = ${least}` : `n = ${least}–${most}`;
+}
+
 /** A printed value, `59.22 ± 1.07`, or `about 62` where no spread is printed. */
-export function publishedText(cell: NonNullable<Condition["published"]>): string {
+export function publishedText(cell: PublishedCell): string {
   return cell.spread === null
     ? `about ${percent(cell.mean, 0)}`
     : accuracyText({ mean: cell.mean, sd: cell.spread });
@@ -59,22 +66,20 @@ export function accuracyTable(
     const cells = conditions.filter((cell) => cell.dataset === entry.dataset);
     if (cells.length === 0) continue;
     const byOperator = new Map(cells.map((cell) => [cell.operator, cell]));
-    const seeds = unique(cells.map((cell) => cell.n)).sort((a, b) => a - b);
-    const runs = seeds.length === 1 ? `n = ${seeds[0]}` : `n = ${seeds[0]}–${seeds.at(-1)}`;
     rows.push([
       datasetTitle(entry, entry.dataset),
-      `This run: ${kindLabel(entry)}, ${runs}`,
+      `This run: ${kindLabel(entry)}, ${seedsText(cells)}`,
       ...operators.map((name) => {
         const cell = byOperator.get(name);
         return cell ? accuracyText(cell) : "not run";
       }),
     ]);
-    if (cells.some((cell) => cell.published !== null)) {
+    if (cells.some((cell) => cell.published.length > 0)) {
       rows.push([
         "",
         "Paper, as printed",
         ...operators.map((name) => {
-          const published = byOperator.get(name)?.published;
+          const published = byOperator.get(name)?.published[0];
           return published ? publishedText(published) : "–";
         }),
       ]);
@@ -127,9 +132,9 @@ export function conditionRows(results: Results): {
       cell.sd,
       cell.interval?.[0] ?? null,
       cell.interval?.[1] ?? null,
-      cell.published?.table ?? null,
-      cell.published?.mean ?? null,
-      cell.published?.spread ?? null,
+      cell.published[0]?.table ?? null,
+      cell.published[0]?.mean ?? null,
+      cell.published[0]?.spread ?? null,
     ]),
   };
 }
@@ -151,8 +156,4 @@ function notes(results: Results, conditions: readonly Condition[]): string[] {
       ? ["Synthetic data has no counterpart in the paper; its rows check the pipeline only."]
       : []),
   ];
-}
-
-function unique<T>(values: readonly T[]): T[] {
-  return [...new Set(values)];
 }

@@ -136,7 +136,7 @@ export function assembleResults(
         baseline: options.baseline,
         alpha,
       }),
-    missing: missingCells(runs, compare),
+    missing: missingCells(conditions),
   };
 }
 
@@ -198,24 +198,29 @@ function summarizeConditions(
   });
 }
 
+/** What each of the paper's tables prints for a condition; the tables repeat some, and differ. */
 function publishedFor(
-  run: Cell,
+  cell: Cell,
   corpus: Corpus | undefined,
   published: Tables,
 ): Condition["published"] {
-  if (corpus === undefined || corpus.source.kind === "synthetic") return null;
-  for (const table of Object.keys(published).sort()) {
-    const cells = published[table]?.[run.dataset];
+  if (corpus === undefined || corpus.source.kind === "synthetic") return [];
+  return Object.keys(published).sort().flatMap((table) => {
+    const cells = published[table]?.[cell.dataset];
     // Tables without an encoding in their keys are of the sinusoidal encoding.
-    const plain = run.encoding === "sinusoidal" ? cells?.[run.operator] : undefined;
-    const found = plain ?? cells?.[`${run.encoding}.${run.operator}`];
-    if (found) {
-      return {
-        table,
-        mean: found[0] / 100,
-        spread: found[1] === undefined ? null : found[1] / 100,
-      };
-    }
+    const plain = cell.encoding === "sinusoidal" ? cells?.[cell.operator] : undefined;
+    const found = plain ?? cells?.[`${cell.encoding}.${cell.operator}`];
+    if (found === undefined) return [];
+    const [mean, spread] = found;
+    return [{ table, mean: mean / 100, spread: spread === undefined ? null : spread / 100 }];
+  });
+}
+
+/** The difference of two conditions as the first table that prints both has it. */
+function publishedDelta(condition: Condition, base: Condition): number | null {
+  for (const { table, mean } of condition.published) {
+    const other = base.published.find((each) => each.table === table);
+    if (other !== undefined) return mean - other.mean;
   }
   return null;
 }
@@ -256,27 +261,19 @@ function pairWithBaseline(conditions: readonly Condition[], options: AssembleOpt
       positive: deltas.filter((delta) => delta > 0).length,
       negative: deltas.filter((delta) => delta < 0).length,
       pairs,
-      published: condition.published && base.published
-        ? condition.published.mean - base.published.mean
-        : null,
+      published: publishedDelta(condition, base),
     }];
   });
 }
 
-function missingCells(runs: readonly Run[], compare: (a: Cell, b: Cell) => number): Cell[] {
-  const have = new Set(runs.map(cellKey));
-  const cells: Cell[] = [];
-  for (const dataset of unique(runs.map((run) => run.dataset))) {
-    for (const encoding of unique(runs.map((run) => run.encoding))) {
-      for (const operator of unique(runs.map((run) => run.operator))) {
-        for (const seed of unique(runs.map((run) => run.seed))) {
-          const cell = { dataset, encoding, operator, seed };
-          if (!have.has(cellKey(cell))) cells.push(cell);
-        }
-      }
-    }
-  }
-  return cells.sort(compare);
+/** Seeds that some runs have and a condition lacks. Conditions without a run were not asked for. */
+function missingCells(conditions: readonly Condition[]): Cell[] {
+  const seeds = unique(conditions.flatMap((cell) => cell.runs.map((run) => run.seed)));
+  seeds.sort((a, b) => a - b);
+  return conditions.flatMap(({ dataset, encoding, operator, runs }) =>
+    seeds.filter((seed) => runs.every((run) => run.seed !== seed))
+      .map((seed) => ({ dataset, encoding, operator, seed }))
+  );
 }
 
 function refuseTwins(cells: readonly Cell[], what: string): void {

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { accuracyText, datasetTitle, kindLabel, publishedText } from "./accuracy_table.ts";
+import {
+  accuracyText,
+  datasetTitle,
+  kindLabel,
+  publishedText,
+  seedsText,
+} from "./accuracy_table.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
 import type { DatasetEntry, Results } from "./results.ts";
 import type { Table } from "./table.ts";
@@ -19,6 +25,18 @@ export function datasetsByEncoding(results: Results): DatasetEntry[] {
   );
 }
 
+/**
+ * The encodings that Table 1's shape is for: the first, and those of a dataset that has no other
+ * and so is in no table of encodings.
+ */
+export function encodingsByDataset(results: Results): string[] {
+  const several = datasetsByEncoding(results).map((entry) => entry.dataset);
+  return results.encodings.filter((encoding, index) =>
+    index === 0 ||
+    results.conditions.some((cell) => cell.encoding === encoding && !several.includes(cell.dataset))
+  );
+}
+
 /** Accuracy by encoding and operator, ours above the paper's where the data corresponds. */
 export function encodingTable(results: Results, entry: DatasetEntry): Table {
   const cells = results.conditions.filter((cell) => cell.dataset === entry.dataset);
@@ -31,24 +49,21 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
   const rows: string[][] = [];
   const breaks: number[] = [];
   for (const encoding of encodings) {
-    const find = (operator: string) =>
-      cells.find((cell) => cell.encoding === encoding && cell.operator === operator);
+    const own = cells.filter((cell) => cell.encoding === encoding);
+    const inOrder = operators.map((name) => own.find((cell) => cell.operator === name));
     rows.push([
       encodingTitle(encoding),
-      `This run: ${kindLabel(entry)}`,
-      ...operators.map((operator) => {
-        const cell = find(operator);
-        return cell ? `${accuracyText(cell)}${cell.n > 1 ? ` (n = ${cell.n})` : ""}` : "not run";
-      }),
+      `This run: ${kindLabel(entry)}, ${seedsText(own)}`,
+      ...inOrder.map((cell) => cell ? accuracyText(cell) : "not run"),
     ]);
-    if (operators.some((operator) => find(operator)?.published)) {
+    const printed = inOrder.map((cell) =>
+      cell?.published.find(({ table }) => table === "table3") ?? cell?.published[0]
+    );
+    if (printed.some((each) => each !== undefined)) {
       rows.push([
         "",
         "Paper, as printed",
-        ...operators.map((operator) => {
-          const published = find(operator)?.published;
-          return published ? publishedText(published) : "–";
-        }),
+        ...printed.map((each) => each ? publishedText(each) : "–"),
       ]);
     }
     breaks.push(rows.length - 1);
@@ -64,5 +79,25 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
     ],
     rows,
     breaks,
+    notes: NOTES.filter(({ about }) => about.some((name) => encodings.includes(name)))
+      .map(({ text }) => text),
   };
 }
+
+/** What the names of encodings hide. */
+const NOTES = [
+  {
+    about: ["relative"],
+    text: "As in the paper's code, Relative is the model that Learned is, a learned table of " +
+      "absolute positions, with other initial numbers.",
+  },
+  {
+    about: ["rope"],
+    text: "As in the paper's code, RoPE is the sinusoidal table with its columns in another order.",
+  },
+  {
+    about: ["rope_attention", "relative_attention"],
+    text: "RoPE attention and Relative attention are what these names mean elsewhere: positions " +
+      "enter the attention, nothing is fused, and they stand under Add.",
+  },
+];

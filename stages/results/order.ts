@@ -15,7 +15,14 @@ const OPERATORS = [
   "gate_mlp",
   "mlp",
 ];
-const ENCODINGS = ["sinusoidal", "learned", "rope", "relative"];
+const ENCODINGS = [
+  "sinusoidal",
+  "learned",
+  "rope",
+  "relative",
+  "rope_attention",
+  "relative_attention",
+];
 const PAPER_DATASETS: Readonly<Record<string, string>> = {
   ag_news: "AG News",
   imdb: "IMDB",
@@ -28,7 +35,7 @@ export function compareOperators(a: string, b: string): number {
   return rank(OPERATORS, a) - rank(OPERATORS, b) || compareText(a, b);
 }
 
-/** The paper's four encodings in its order, then the others by name. */
+/** The paper's four encodings in its order, what enters attention, then the others by name. */
 export function compareEncodings(a: string, b: string): number {
   return rank(ENCODINGS, a) - rank(ENCODINGS, b) || compareText(a, b);
 }

@@ -18,12 +18,13 @@ const condition = {
   operator: z.string(),
 };
 
-/** What the paper printed for a condition, as fractions. */
+/** What one of the paper's tables prints for a condition, as fractions. */
 const publishedCell = z.object({
   table: z.string(),
   mean: z.number(),
   spread: z.number().nullable(),
 });
+export type PublishedCell = z.infer<typeof publishedCell>;
 
 const conditionSchema = z.object({
   ...condition,
@@ -31,8 +32,8 @@ const conditionSchema = z.object({
   mean: z.number(),
   sd: z.number().nullable(),
   interval,
-  /** Null unless the data corresponds to what the paper used. */
-  published: publishedCell.nullable(),
+  /** By table; none unless the data corresponds to what the paper used. */
+  published: z.array(publishedCell),
   runs: z.array(z.object({
     seed: z.number(),
     accuracy: z.number(),
@@ -53,7 +54,7 @@ const deltaSchema = z.object({
   positive: z.number(),
   negative: z.number(),
   pairs: z.array(z.object({ seed: z.number(), delta: z.number() })),
-  /** Difference of the paper's two means, where the paper has both. */
+  /** Difference of the paper's two means, where one of its tables has both. */
   published: z.number().nullable(),
 });
 export type Delta = z.infer<typeof deltaSchema>;
@@ -105,7 +106,7 @@ export const resultsSchema = z.object({
   claims: z.array(judgedClaimSchema),
   /** What the paper's own numbers say; null if none were given. */
   paper: reanalysisSchema.nullable(),
-  /** Cells of the grid spanned by the runs at hand that have no run. */
+  /** Seeds of other conditions that a condition has no run of. */
   missing: z.array(z.object({ ...condition, seed: z.number() })),
 });
 export type Results = z.infer<typeof resultsSchema>;

@@ -38,7 +38,7 @@ Deno.test("aggregate pairs runs by seed and gives the interval SciPy gives", asy
 Deno.test("aggregate puts published numbers beside corresponding data only", async () => {
   const { results, table } = await aggregated([AG, ARXIV, SHORT]);
   for (const cell of results.conditions) {
-    assertEquals(cell.published === null, cell.dataset === "short", cell.dataset);
+    assertEquals(cell.published.length === 0, cell.dataset === "short", cell.dataset);
   }
   const lines = table("table1.md").split("\n");
   assert(
@@ -127,6 +127,8 @@ Deno.test("a corpus of which a subset was taken is a sample, whatever is known o
 
 Deno.test("several encodings make a table of the paper's third table's shape", async () => {
   const learned = { ...ARXIV, encoding: "learned" };
+  const table1 = { arxiv: { add: [59.22, 0.32], gate_scalar: [65.73, 0.3] } };
+  const table2 = { arxiv: { add: [62], concat: [64] } };
   const table3 = { arxiv: { "learned.add": [62.29, 3.24], "sinusoidal.add": [59.22, 1.07] } };
   const folder = Deno.makeTempDirSync();
   const first = madeUpInputs(folder, [ARXIV]);
@@ -136,14 +138,21 @@ Deno.test("several encodings make a table of the paper's third table's shape", a
     histories: [...first.histories, ...second.histories],
     corpora: first.corpora,
   };
-  const run = await runStage(aggregate, { published: { table3 } }, { directory: folder, inputs });
+  const published = { table1, table2, table3 };
+  const run = await runStage(aggregate, { published }, { directory: folder, inputs });
   const lines = Deno.readTextFileSync(join(run.outputs["tables"]!, "table3.md")).split("\n");
   const at = lines.findIndex((line) =>
-    line.startsWith("| Learned | This run: full data | 59.22 ± 0.26")
+    line.startsWith("| Learned | This run: full data, n = 5 | 59.22 ± 0.26")
   );
   assert(at > 0, lines.join("\n"));
   assertEquals(lines[at + 1], "|  | Paper, as printed | 62.29 ± 3.24 | – | – |");
-  assertEquals(lines[at - 1], "|  | Paper, as printed | 59.22 ± 1.07 | – | – |");
+  // Another table's number only where the third has none.
+  assertEquals(lines[at - 1], "|  | Paper, as printed | 59.22 ± 1.07 | about 64 | 65.73 ± 0.30 |");
+  const results = JSON.parse(Deno.readTextFileSync(run.outputs["results"]!)) as Results;
+  // 64 − 62 from the second table, not 64 − 59.22 from two; 65.73 − 59.22 from the first.
+  const printed = results.deltas.filter((each) => each.encoding === "sinusoidal")
+    .map((each) => Math.round(each.published! * 1e4));
+  assertEquals(printed, [200, 651]);
 });
 
 Deno.test("no run at all still makes a document", async () => {

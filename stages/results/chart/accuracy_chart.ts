@@ -24,7 +24,7 @@ export function accuracyChart(
   );
   const labels = results.conditions.map((cell) => label(cell, results));
   const extent = 12 + 7 * Math.max(4, ...labels.map((each) => each.length));
-  const published = results.conditions.some((cell) => cell.published !== null);
+  const published = results.conditions.some((cell) => cell.published.length > 0);
   const level = percent(results.confidence, 0);
   const subtitle = `Rings: one seed each. Diamond and bar: mean and ${level} % Student t ` +
     "interval. " + (published ? "Square: as the paper printed it. " : "") +
@@ -74,7 +74,7 @@ function label(cell: Condition, results: Results): string {
 }
 
 function text(cell: Condition): string {
-  const paper = cell.published === null ? "" : `, paper ${percent(cell.published.mean)}`;
+  const paper = cell.published[0] === undefined ? "" : `, paper ${percent(cell.published[0].mean)}`;
   return accuracyText(cell) + paper;
 }
 
@@ -93,7 +93,7 @@ function panel(
     label: label(cell, results),
     mean: cell.mean * 100,
     text: text(cell),
-    paper: cell.published === null ? null : cell.published.mean * 100,
+    paper: cell.published[0] === undefined ? null : cell.published[0].mean * 100,
     cell,
   }));
   const domain = accuracyDomain(cells);
@@ -192,7 +192,7 @@ function runsPastEdge(results: Results, dataset: string): boolean {
 function accuracyDomain(cells: readonly Condition[]): [number, number] {
   const values = cells.flatMap((cell) => [
     ...cell.runs.map((run) => run.accuracy),
-    ...cell.published ? [cell.published.mean] : [],
+    ...cell.published.slice(0, 1).map((printed) => printed.mean),
   ]);
   const low = Math.min(...values);
   const high = Math.max(...values);

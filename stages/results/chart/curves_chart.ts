@@ -1,14 +1,15 @@
 /**
- * Learning curves: per dataset, validation accuracy and losses by epoch, one line per operator.
+ * Learning curves: per dataset and encoding, validation accuracy and training loss by epoch, one
+ * line per operator.
  *
  * @module
  */
-import { datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { counted, percent } from "../format.ts";
-import { encodingTitle, operatorTitle } from "../order.ts";
+import { operatorTitle } from "../order.ts";
 import type { Curve, Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
 import { type Chart, seriesLook, wrapText } from "./look.ts";
+import { type Panel, panelsOf } from "./panels.ts";
 
 const HEIGHT = 170;
 const GAP = 70;
@@ -24,33 +25,26 @@ export function curvesChart(
   options: { readonly title?: string | undefined; readonly width: number },
 ): Chart {
   const title = options.title ?? "Learning curves";
-  const series = seriesNames(results);
-  const entries = results.datasets.filter((entry) =>
-    results.curves.some((curve) => curve.dataset === entry.dataset)
-  );
+  const panels = panelsOf(results, results.curves);
+  const series = [...new Set(results.curves.map((curve) => operatorTitle(curve.operator)))];
   const subtitle = "Thick: mean over seeds, as far as every seed trained. Thin: single seeds.";
   const width = options.width + 220;
   return {
     name: "curves",
     title,
-    description: entries.length === 0 ? "There are no training histories to show." : entries
-      .map((entry) => describe(results, entry.dataset))
-      .join(" "),
+    description: panels.length === 0
+      ? "There are no training histories to show."
+      : panels.map(describe).join(" "),
     spec: {
       title: { text: title, subtitle: wrapText(subtitle, width * 0.17) },
       spacing: 24,
-      vconcat: entries.length === 0
+      vconcat: panels.length === 0
         ? [emptyPanel("No run has a training history", width)]
-        : entries.map((entry, index) => ({
-          title: {
-            text: `${datasetTitle(entry, entry.dataset)} · ${kindLabel(entry)}`,
-            fontSize: 13,
-            offset: 6,
-          },
+        : panels.map(({ title, members }, index) => ({
+          title: { text: title, fontSize: 13, offset: 6 },
           spacing: 24,
           hconcat: [
-            panel(results, {
-              dataset: entry.dataset,
+            panel(members, {
               series,
               width: (width - GAP) / 2,
               field: "validationAccuracy",
@@ -58,8 +52,7 @@ export function curvesChart(
               legend: index === 0,
               factor: 100,
             }),
-            panel(results, {
-              dataset: entry.dataset,
+            panel(members, {
               series,
               width: (width - GAP) / 2,
               field: "trainLoss",
@@ -91,17 +84,7 @@ export function meanCurve(
   });
 }
 
-function seriesName(results: Results, curve: Curve): string {
-  const encoding = results.encodings.length > 1 ? `, ${encodingTitle(curve.encoding)}` : "";
-  return operatorTitle(curve.operator) + encoding;
-}
-
-function seriesNames(results: Results): string[] {
-  return [...new Set(results.curves.map((curve) => seriesName(results, curve)))];
-}
-
-function panel(results: Results, options: {
-  readonly dataset: string;
+function panel(curves: readonly Curve[], options: {
   readonly series: readonly string[];
   readonly width: number;
   readonly field: Field;
@@ -110,20 +93,19 @@ function panel(results: Results, options: {
   readonly factor: number;
 }): Record<string, unknown> {
   const { field, factor, series } = options;
-  const curves = results.curves.filter((curve) => curve.dataset === options.dataset);
   const present = series.filter((name) =>
-    curves.some((each) => seriesName(results, each) === name)
+    curves.some((each) => operatorTitle(each.operator) === name)
   );
   const single = curves.flatMap((curve) =>
     curve.epochs.map((each) => ({
-      series: seriesName(results, curve),
+      series: operatorTitle(curve.operator),
       seed: curve.seed,
       epoch: each.epoch,
       value: each[field] * factor,
     }))
   );
   const means = present.flatMap((name) =>
-    meanCurve(curves.filter((curve) => seriesName(results, curve) === name), field)
+    meanCurve(curves.filter((curve) => operatorTitle(curve.operator) === name), field)
       .map(({ epoch, value }) => ({ series: name, epoch, value: value * factor }))
   );
   const looks = series.map((_, index) => seriesLook(index));
@@ -206,17 +188,15 @@ function wholeTicks(first: number, last: number): number[] {
   return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => first + i * step);
 }
 
-function describe(results: Results, dataset: string): string {
-  const entry = results.datasets.find((each) => each.dataset === dataset);
-  const curves = results.curves.filter((curve) => curve.dataset === dataset);
-  const names = [...new Set(curves.map((curve) => seriesName(results, curve)))];
-  const parts = names.map((name) => {
-    const own = curves.filter((curve) => seriesName(results, curve) === name);
+function describe({ title, members }: Panel<Curve>): string {
+  const operators = [...new Set(members.map((curve) => curve.operator))];
+  const parts = operators.map((operator) => {
+    const own = members.filter((curve) => curve.operator === operator);
     const best = own.map((curve) =>
       Math.max(...curve.epochs.map((each) => each.validationAccuracy))
     );
     const mean = best.reduce((total, value) => total + value, 0) / best.length;
-    return `${name} reaches ${percent(mean)} % (${counted(own.length, "seed")})`;
+    return `${operatorTitle(operator)} reaches ${percent(mean)} % (${counted(own.length, "seed")})`;
   });
-  return `${datasetTitle(entry, dataset)}, mean best validation accuracy: ${parts.join("; ")}.`;
+  return `${title}, mean best validation accuracy: ${parts.join("; ")}.`;
 }

@@ -1,14 +1,14 @@
 /**
- * What the gates learned: their value by position, one panel per dataset.
+ * What the gates learned: their value by position, one panel per dataset and encoding.
  *
  * @module
  */
-import { datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { counted, fixed } from "../format.ts";
-import { encodingTitle, operatorTitle } from "../order.ts";
+import { operatorTitle } from "../order.ts";
 import type { Gate, Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
 import { type Chart, seriesLook, wrapText } from "./look.ts";
+import { type Panel, panelsOf } from "./panels.ts";
 
 const HEIGHT = 150;
 /** Long documents are drawn as means over this many stretches. */
@@ -21,31 +21,25 @@ export function gatesChart(
 ): Chart {
   const title = options.title ?? "What the gates learned, by position";
   const width = options.width + 150;
-  const entries = results.datasets.filter((entry) =>
-    results.gates.some((gate) => gate.dataset === entry.dataset)
-  );
-  const series = [...new Set(results.gates.map((gate) => seriesName(gate, results)))];
+  const panels = panelsOf(results, results.gates);
+  const series = [...new Set(results.gates.map((gate) => operatorTitle(gate.operator)))];
   const subtitle =
     "1 keeps the token embedding alone, 0 the positional encoding alone. Thick: mean " +
     "over seeds. Thin: single seeds. Means over test documents that reach the position.";
   return {
     name: "gates",
     title,
-    description: entries.length === 0
+    description: panels.length === 0
       ? "There are no gate values to show."
-      : entries.map((entry) => describe(results, entry.dataset)).join(" "),
+      : panels.map(describe).join(" "),
     spec: {
       title: { text: title, subtitle: wrapText(subtitle, width * 0.165) },
       spacing: 24,
-      vconcat: entries.length === 0
+      vconcat: panels.length === 0
         ? [emptyPanel("No evaluated operator has a gate", width)]
-        : entries.map((entry, index) => ({
-          title: {
-            text: `${datasetTitle(entry, entry.dataset)} · ${kindLabel(entry)}`,
-            fontSize: 13,
-            offset: 6,
-          },
-          ...panel(results, { dataset: entry.dataset, series, width, legend: index === 0 }),
+        : panels.map(({ title, members }, index) => ({
+          title: { text: title, fontSize: 13, offset: 6 },
+          ...panel(members, { series, width, legend: index === 0 }),
         })),
     },
   };
@@ -68,11 +62,6 @@ export function stretched(
   return points;
 }
 
-function seriesName(gate: Gate, results: Results): string {
-  const encoding = results.encodings.length > 1 ? `, ${encodingTitle(gate.encoding)}` : "";
-  return operatorTitle(gate.operator) + encoding;
-}
-
 /** Mean over seeds, as far as every seed's profile reaches. */
 function meanProfile(gates: readonly Gate[]): number[] {
   const reach = Math.min(...gates.map((gate) => gate.byPosition.length));
@@ -83,24 +72,22 @@ function meanProfile(gates: readonly Gate[]): number[] {
   );
 }
 
-function panel(results: Results, options: {
-  readonly dataset: string;
+function panel(gates: readonly Gate[], options: {
   readonly series: readonly string[];
   readonly width: number;
   readonly legend: boolean;
 }): Record<string, unknown> {
-  const gates = results.gates.filter((gate) => gate.dataset === options.dataset);
   const { series } = options;
-  const own = series.filter((name) => gates.some((gate) => seriesName(gate, results) === name));
+  const own = series.filter((name) => gates.some((gate) => operatorTitle(gate.operator) === name));
   const single = gates.flatMap((gate) =>
     stretched(gate.byPosition, STRETCHES).map((point) => ({
-      series: seriesName(gate, results),
+      series: operatorTitle(gate.operator),
       seed: gate.seed,
       ...point,
     }))
   );
   const means = own.flatMap((name) =>
-    stretched(meanProfile(gates.filter((gate) => seriesName(gate, results) === name)), STRETCHES)
+    stretched(meanProfile(gates.filter((gate) => operatorTitle(gate.operator) === name)), STRETCHES)
       .map((point) => ({ series: name, ...point }))
   );
   const encoding = {
@@ -155,16 +142,14 @@ function panel(results: Results, options: {
   };
 }
 
-function describe(results: Results, dataset: string): string {
-  const entry = results.datasets.find((each) => each.dataset === dataset);
-  const gates = results.gates.filter((gate) => gate.dataset === dataset);
-  const names = [...new Set(gates.map((gate) => seriesName(gate, results)))];
-  const parts = names.map((name) => {
-    const own = gates.filter((gate) => seriesName(gate, results) === name);
+function describe({ title, members }: Panel<Gate>): string {
+  const operators = [...new Set(members.map((gate) => gate.operator))];
+  const parts = operators.map((operator) => {
+    const own = members.filter((gate) => gate.operator === operator);
     const profile = meanProfile(own);
-    return `${name} starts at ${fixed(profile[0] ?? 0, 2)} and ends at ${
+    return `${operatorTitle(operator)} starts at ${fixed(profile[0] ?? 0, 2)} and ends at ${
       fixed(profile.at(-1) ?? 0, 2)
     } (${counted(own.length, "seed")})`;
   });
-  return `${datasetTitle(entry, dataset)}: ${parts.join("; ")}.`;
+  return `${title}: ${parts.join("; ")}.`;
 }

@@ -18,8 +18,8 @@ export function claimsTable(results: Results): Table {
     columns: [
       { title: "Claim" },
       { title: "What the paper says" },
-      { title: "Verdict" },
-      { title: "Does it stand?" },
+      { title: "Verdict here" },
+      { title: "Does the claim stand?" },
       { title: "On" },
     ],
     rows: results.claims.map((claim) => [
@@ -34,7 +34,8 @@ export function claimsTable(results: Results): Table {
       "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
       "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
       "ruled out. Underpowered: too few seeds to tell. A claim's verdict is that of its weakest " +
-      "comparison.",
+      "comparison. What ran on a sample of the data or with a smaller model has a verdict, but " +
+      "leaves open whether the paper's claim stands.",
     ],
   };
 }

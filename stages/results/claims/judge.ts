@@ -58,7 +58,10 @@ export function judgeClaims(claims: readonly Claim[], evidence: Evidence): Judge
       smallest: claim.smallest / 100,
       tolerance: claim.tolerance / 100,
       verdict,
-      holds: holds(verdict, claim.test),
+      holds: holds(verdict, {
+        test: claim.test,
+        asPaper: comparisons.every((each) => each.data === "official"),
+      }),
       note: noteOf(claim, comparisons),
       comparisons,
     };

@@ -87,6 +87,8 @@ export function measure(differences: readonly number[], question: Question): Out
  * A claim about every seed is *contradicted* by one seed, *reproduced* if all have the sign and
  * that is unlikely by chance, *underpowered* if they are too few for that.
  *
+ * Fewer than two differences, or differences that are all equal, are *underpowered*.
+ *
  * @param outcome With `holm` filled in.
  */
 export function decide(
@@ -101,7 +103,7 @@ export function decide(
     if ((toward > 0 ? outcome.positive : outcome.negative) < n) return "contradicted";
     return below(outcome.holm, question) ? "reproduced" : "underpowered";
   }
-  if (n < 2) return "underpowered";
+  if (outcome.p === null) return "underpowered";
   const beyond = (margin: number, alternative: "greater" | "less") =>
     pairedTTest(differences, { alternative, against: margin })!.p < question.alpha;
   if (question.test === "equivalence") {
@@ -125,8 +127,17 @@ export function decide(
   return ruledOut ? "contradicted" : "underpowered";
 }
 
-/** Whether a verdict on a claim of this kind says that the claim stands; null if it is open. */
-export function holds(verdict: Verdict, test: Claim["test"]): boolean | null {
+/**
+ * Whether a verdict on a claim of this kind says that the claim stands; null if it is open.
+ *
+ * @param options.asPaper Whether all that was compared ran as in the paper. What ran on a sample or
+ * with a smaller model has a verdict, but neither upholds the paper's claim nor refutes it.
+ */
+export function holds(
+  verdict: Verdict,
+  { test, asPaper }: { test: Claim["test"]; asPaper: boolean },
+): boolean | null {
+  if (!asPaper) return null;
   switch (verdict) {
     case "reproduced":
     case "direction only":

@@ -289,12 +289,12 @@ function lossDifferences(comparison: Comparison, evidence: Evidence): Difference
     .map((dataset) => ({ dataset, pairs: pairsOf(conditions, { ...comparison, dataset }) }))
     .filter(({ pairs }) => pairs.length > 0);
   const [first] = chosen;
-  if (first === undefined) return { values: [], on: "" };
+  if (first === undefined) return { values: [], on: "", asPaper: false };
   const values = first.pairs.flatMap(({ seed }) => {
     const own = chosen.map(({ pairs }) => pairs.find((pair) => pair.seed === seed)?.delta);
     return own.some((delta) => delta === undefined) ? [] : [sum(own as number[]) / own.length];
   });
-  if (values.length === 0) return { values, on: "" };
+  if (values.length === 0) return { values, on: "", asPaper: false };
   const part = comparison.dataset === AVERAGE && chosen.length < all.length
     ? [`${chosen.length} of ${all.length} texts`]
     : [];
@@ -308,7 +308,7 @@ function lossDifferences(comparison: Comparison, evidence: Evidence): Difference
     sampled ? "a sample of the text" : "the full text",
     ...(small ? ["a smaller model or shorter training than the paper's"] : []),
   ];
-  return { values, on: on.join(", ") };
+  return { values, on: on.join(", "), asPaper: part.length === 0 && !sampled && !small };
 }
 
 /** Places that the grid spanned by the runs at hand lacks. */

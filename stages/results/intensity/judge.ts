@@ -12,6 +12,8 @@ import type { Claim, Comparison, JudgedClaim } from "./claim.ts";
 export interface Differences {
   readonly values: readonly number[];
   readonly on: string;
+  /** Whether texts, models and training were the paper's. */
+  readonly asPaper: boolean;
 }
 
 /** A claim's verdict is the first of these that one of its comparisons has. */
@@ -40,15 +42,16 @@ export function judge(
   const pending = claims.flatMap((claim) =>
     claim.compare.map((comparison) => {
       const question = questionOf(claim, comparison, options.alpha);
-      const { values, on } = options.differences(comparison);
-      return { claim, comparison, question, values, on, outcome: measure(values, question) };
+      const found = options.differences(comparison);
+      return { claim, comparison, question, found, outcome: measure(found.values, question) };
     })
   );
   const tested = pending.filter((each) => each.outcome.p !== null);
   const adjusted = holm(tested.map((each) => each.outcome.p!));
   const corrected = new Map(tested.map((each, index) => [each, adjusted[index]!]));
   return claims.map((claim) => {
-    const comparisons = pending.filter((each) => each.claim === claim).map((each) => {
+    const own = pending.filter((each) => each.claim === claim);
+    const comparisons = own.map((each) => {
       const outcome = { ...each.outcome, holm: corrected.get(each) ?? null };
       const { dataset, run, against, direction, published } = each.comparison;
       return {
@@ -57,8 +60,8 @@ export function judge(
         against,
         direction,
         published: published ?? null,
-        on: each.on,
-        verdict: decide(outcome, each.values, each.question),
+        on: each.found.on,
+        verdict: decide(outcome, each.found.values, each.question),
         ...outcome,
       };
     });
@@ -71,7 +74,10 @@ export function judge(
       test: claim.test,
       smallest: claim.smallest,
       verdict,
-      holds: holds(verdict, claim.test),
+      holds: holds(verdict, {
+        test: claim.test,
+        asPaper: own.every((each) => each.found.asPaper),
+      }),
       note: noteOf(comparisons, claim.metric),
       comparisons,
     };

@@ -68,7 +68,9 @@ export function assembleSpeeds(
 
 function speedDifferences(timed: readonly Timed[], comparison: Comparison): Differences {
   const values = changesOf(timed, comparison);
-  return { values, on: values.length === 0 ? "" : "this machine, without a cache" };
+  const on = values.length === 0 ? "" : "this machine, without a cache";
+  // Models of another size are left out before.
+  return { values, on, asPaper: values.length > 0 };
 }
 
 /** Percent by which a variant's speed without a cache differs from another's. */

@@ -7,7 +7,7 @@ import { accuracyTable, datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { claimsTable, comparisonsTable } from "../claims/claims_table.ts";
 import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
-import { datasetsByEncoding, encodingTable } from "../encoding_table.ts";
+import { datasetsByEncoding, encodingsByDataset, encodingTable } from "../encoding_table.ts";
 import { lengthTable } from "../length_table.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
@@ -174,7 +174,7 @@ function missingHtml(results: Results): Html | null {
 
 function accuracySection(results: Results, parts: PageParts): Section | null {
   if (results.conditions.length === 0) return null;
-  const tables = results.encodings.map((encoding) =>
+  const tables = encodingsByDataset(results).map((encoding) =>
     tableHtml(accuracyTable(results, { encoding, id: `accuracy-${encoding}` }))
   );
   const figure = parts.figures.find((each) => each.name === "accuracy");
@@ -209,7 +209,7 @@ function accuracySection(results: Results, parts: PageParts): Section | null {
   };
   return {
     id: "accuracy",
-    title: results.conditions.some((cell) => cell.published !== null)
+    title: results.conditions.some((cell) => cell.published.length > 0)
       ? "Accuracy beside the paper's"
       : "Accuracy",
     body: html`

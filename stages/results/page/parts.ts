@@ -76,7 +76,7 @@ function cellHtml(
 ): Html {
   const { columns, rows, row } = place;
   if (index > 0) {
-    const verdict = columns[index]?.title === "Verdict" ? VERDICT_CLASS[cell] : undefined;
+    const verdict = columns[index]?.title.startsWith("Verdict") ? VERDICT_CLASS[cell] : undefined;
     if (verdict) return html`<td class="verdict ${verdict}">${cell}</td>`;
     return cell.length > 40
       ? html`<td class="wide">${cell}</td>`

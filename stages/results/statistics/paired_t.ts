@@ -18,19 +18,16 @@ export interface TTest {
 /**
  * t test that the mean of paired differences is `options.against` (0 if left out).
  *
- * Differences that are all equal have no spread: p is then 0 if they differ from the value tested
- * and 1 if they don't.
- *
- * @returns `null` for fewer than two differences.
+ * @returns `null` for fewer than two differences, or if all are equal: where accuracies are counts
+ * of few documents that happens by chance, and without a spread there is nothing to judge by.
  */
 export function pairedTTest(
   differences: readonly number[],
   options: { readonly alternative?: Alternative; readonly against?: number } = {},
 ): TTest | null {
-  if (differences.length < 2) return null;
+  if (new Set(differences).size < 2) return null;
   const { n, mean, sd } = summarize(differences);
-  const gap = mean - (options.against ?? 0);
-  const t = gap === 0 ? 0 : gap / (sd! / Math.sqrt(n));
+  const t = (mean - (options.against ?? 0)) / (sd! / Math.sqrt(n));
   const df = n - 1;
   switch (options.alternative ?? "two-sided") {
     case "two-sided":
@@ -55,7 +52,7 @@ export interface Equivalence {
 /**
  * Two one-sided tests that the mean difference lies within `bounds` (Schuirmann 1987).
  *
- * @returns `null` for fewer than two differences.
+ * @returns `null` where {@linkcode pairedTTest} does.
  * @throws {RangeError} If the bounds are not in order.
  */
 export function equivalenceTest(
@@ -66,9 +63,9 @@ export function equivalenceTest(
   if (!(low < high)) {
     throw new RangeError(`equivalenceTest: bounds must be in order, got [${low}, ${high}]`);
   }
-  if (differences.length < 2) return null;
-  const lower = pairedTTest(differences, { alternative: "greater", against: low })!;
-  const upper = pairedTTest(differences, { alternative: "less", against: high })!;
+  const lower = pairedTTest(differences, { alternative: "greater", against: low });
+  const upper = pairedTTest(differences, { alternative: "less", against: high });
+  if (lower === null || upper === null) return null;
   const summary: SampleSummary = summarize(differences, 1 - 2 * (options.alpha ?? 0.05));
   return { p: Math.max(lower.p, upper.p), lower, upper, interval: summary.interval! };
 }

@@ -76,9 +76,23 @@ Deno.test("claims of equivalence and of being no worse are decided by their marg
 });
 
 Deno.test("equivalence upholds a claim of no difference and refutes one of a difference", () => {
-  assertEquals(holds("equivalent", "equivalence"), true);
-  assertEquals(holds("equivalent", "difference"), false);
-  assertEquals(holds("underpowered", "difference"), null);
+  const asPaper = true;
+  assertEquals(holds("equivalent", { test: "equivalence", asPaper }), true);
+  assertEquals(holds("equivalent", { test: "difference", asPaper }), false);
+  assertEquals(holds("underpowered", { test: "difference", asPaper }), null);
+});
+
+Deno.test("what did not run as in the paper neither upholds its claim nor refutes it", () => {
+  for (const verdict of ["reproduced", "equivalent", "contradicted"] as const) {
+    assertEquals(holds(verdict, { test: "difference", asPaper: false }), null);
+  }
+});
+
+Deno.test("differences that are all equal are no evidence, however large", () => {
+  for (const test of ["difference", "equivalence", "noninferiority"] as const) {
+    assertEquals(verdictOf([1 / 59, 1 / 59, 1 / 59], { test }), "underpowered");
+    assertEquals(verdictOf([0, 0], { test }), "underpowered");
+  }
 });
 
 /** Shares of verdicts over 2,000 simulated experiments whose true mean difference is `truth`. */
