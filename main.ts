@@ -6,6 +6,7 @@
 import { main, type Project } from "./pipeline/cli/main.ts";
 import { aggregate } from "./stages/aggregate.ts";
 import { aggregateIntensity } from "./stages/aggregate_intensity.ts";
+import { aggregateSpeed } from "./stages/aggregate_speed.ts";
 import { download } from "./stages/download.ts";
 import { evaluate } from "./stages/evaluate.ts";
 import { evaluateLanguage } from "./stages/evaluate_language.ts";
@@ -27,7 +28,7 @@ export const project: Project = {
     tokenize,
     ...[train, evaluate, aggregate, plot, report],
     ...[trainLanguage, evaluateLanguage, generate],
-    ...[aggregateIntensity, plotIntensity, reportIntensity],
+    ...[aggregateIntensity, aggregateSpeed, plotIntensity, reportIntensity],
   ] as Stage[],
   experiments: ["fusion", "intensity"],
 };

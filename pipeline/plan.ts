@@ -97,8 +97,8 @@ export interface Estimate {
 }
 
 /**
- * Estimates the wall-clock time of what is to run: the work shared by all jobs, though never less
- * than the longest chain of instances.
+ * Estimates the wall-clock time of what is to run: the work shared by all jobs and
+ * that of instances that run alone, though never less than the longest chain of instances.
  *
  * @param secondsOf Seconds an instance is expected to take, if anything is known.
  */
@@ -107,18 +107,19 @@ export function estimate(
   secondsOf: (instance: Instance) => number | undefined,
   jobs: number,
 ): Estimate {
-  let total = 0, longest = 0, unknown = 0, counted = 0;
+  let shared = 0, alone = 0, longest = 0, unknown = 0, counted = 0;
   const ends = new Map<Instance, number>();
   for (const [instance, decision] of decisions) {
     if (decision.action === "cached") continue;
     const seconds = secondsOf(instance);
     if (seconds === undefined) unknown++;
     else counted++;
-    total += seconds ?? 0;
+    if (instance.node.stage.alone) alone += seconds ?? 0;
+    else shared += seconds ?? 0;
     const start = Math.max(0, ...[...upstream(instance)].map((from) => ends.get(from) ?? 0));
     ends.set(instance, start + (seconds ?? 0));
     longest = Math.max(longest, start + (seconds ?? 0));
   }
   if (counted === 0 && unknown > 0) return { seconds: null, unknown };
-  return { seconds: Math.max(total / jobs, longest), unknown };
+  return { seconds: Math.max(shared / jobs + alone, longest), unknown };
 }

@@ -168,9 +168,10 @@ class Runner {
     const decision = decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
+    const alone = instance.node.stage.alone ?? false;
     for (let told = false;; told = true) {
       const ended = await this.#slots.use(
-        urgency,
+        { urgency, alone },
         () => this.#underLock(instance, decision, upstream),
       );
       if (ended instanceof Set) return ended;

@@ -49,6 +49,11 @@ export interface Stage<P = unknown> {
   readonly outputs: Readonly<Record<string, OutputSpec<P>>>;
   /** Whether it computes with floats on a backend; the numeric platform is then part of its key. */
   readonly numeric?: boolean;
+  /**
+   * Whether it runs while no other instance of its run does, because it measures time. It is no
+   * part of the key: it changes when an instance starts, not what it computes.
+   */
+  readonly alone?: boolean;
   /** Whether it keeps checkpoints between interrupted attempts at the same key. */
   readonly checkpoints?: boolean;
   readonly access?: (params: P) => Access;

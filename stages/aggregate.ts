@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { type Artifact, defineStage } from "../pipeline/stage.ts";
+import { defineStage } from "../pipeline/stage.ts";
 import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
 import { claimSchema } from "./results/claims/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
@@ -16,13 +16,13 @@ import {
   artifactJson,
   corpusSchema,
   historySchema,
+  locatedJson,
   metricsSchema,
-  readJson,
 } from "./results/inputs.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "./results/paper/paper_tables.ts";
 import { seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
 import { lengthTable } from "./results/length_table.ts";
-import { csvText, latexText, markdownText, type Table } from "./results/table.ts";
+import { csvText, writeTable } from "./results/table.ts";
 
 const params = z.strictObject({
   /** Title of the experiment, shown above the results. */
@@ -57,15 +57,10 @@ export const aggregate = defineStage({
   // deno-lint-ignore require-await
   async run(context) {
     const { params } = context;
-    const located = <T>(name: string, schema: z.ZodType<T>) =>
-      context.inputs(name).map((artifact) => ({
-        at: artifact.at,
-        value: readJson(artifact.path, schema, { what: describe(name, artifact) }),
-      }));
     const results = assembleResults({
-      runs: located("runs", metricsSchema),
-      histories: located("histories", historySchema),
-      corpora: located("corpora", corpusSchema),
+      runs: locatedJson(context, "runs", metricsSchema),
+      histories: locatedJson(context, "histories", historySchema),
+      corpora: locatedJson(context, "corpora", corpusSchema),
     }, {
       experiment: params.title,
       baseline: params.baseline,
@@ -80,31 +75,31 @@ export const aggregate = defineStage({
 
     const folder = context.output("tables");
     const write = (name: string, text: string) => Deno.writeTextFileSync(join(folder, name), text);
-    const writeTable = (table: Table) => {
-      write(`${table.id}.md`, markdownText(table));
-      write(`${table.id}.tex`, latexText(table));
-    };
     for (const encoding of encodingsByDataset(results)) {
       const id = encoding === "sinusoidal" ? "table1" : `table1_${encoding}`;
-      writeTable(accuracyTable(results, { encoding, id }));
+      writeTable(folder, accuracyTable(results, { encoding, id }));
     }
-    for (const entry of datasetsByEncoding(results)) writeTable(encodingTable(results, entry));
+    for (const entry of datasetsByEncoding(results)) {
+      writeTable(folder, encodingTable(results, entry));
+    }
     const conditions = conditionRows(results);
     write("table1.csv", csvText(conditions.columns, conditions.rows));
-    if (results.deltas.length > 0) writeTable(deltaTable(results));
+    if (results.deltas.length > 0) writeTable(folder, deltaTable(results));
     const pairs = pairRows(results);
     write("deltas.csv", csvText(pairs.columns, pairs.rows));
-    if (results.datasets.some((entry) => entry.corpus !== null)) writeTable(lengthTable(results));
+    if (results.datasets.some((entry) => entry.corpus !== null)) {
+      writeTable(folder, lengthTable(results));
+    }
 
     if (results.claims.length > 0) {
-      writeTable(claimsTable(results));
-      writeTable(comparisonsTable(results));
+      writeTable(folder, claimsTable(results));
+      writeTable(folder, comparisonsTable(results));
     }
 
     if (results.paper) {
-      writeTable(paperSeriesTable(results.paper, results));
-      writeTable(paperTable(results.paper, results));
-      writeTable(findingsTable(results.paper));
+      writeTable(folder, paperSeriesTable(results.paper, results));
+      writeTable(folder, paperTable(results.paper, results));
+      writeTable(folder, findingsTable(results.paper));
     }
 
     for (const delta of results.deltas) {
@@ -112,8 +107,3 @@ export const aggregate = defineStage({
     }
   },
 });
-
-function describe(name: string, artifact: Artifact): string {
-  const at = Object.entries(artifact.at).sort().map(([axis, value]) => `${axis} ${value}`);
-  return `an artifact of input "${name}" (${at.join(", ") || "no coordinates"})`;
-}

@@ -46,6 +46,7 @@ export const generate = defineStage<Params>({
     speed: { kind: "file", exactness: "measured" },
   },
   numeric: true,
+  alone: true,
   run,
 });
 

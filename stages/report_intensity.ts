@@ -30,7 +30,7 @@ export const reportIntensity = defineStage({
     const source = context.input("results");
     const results = readJson(source.path, resultsSchema, { what: "aggregate_intensity.results" });
     const speeds = readJson(context.input("speeds").path, speedsSchema, {
-      what: "aggregate_intensity.speeds",
+      what: "aggregate_speed.speeds",
     });
     const figures = context.inputs("figures")
       .flatMap((artifact) => [...artifact.files])

@@ -334,6 +334,19 @@ function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void
             locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
           );
         }
+        if (upstream.stage.outputs[output]!.exactness !== "measured") continue;
+        const other = Object.entries(node.stage.outputs)
+          .find(([, { exactness }]) => exactness !== "measured");
+        if (other !== undefined) {
+          throw new ConfigError(locate(
+            path,
+            `outputs of a stage that reads timings must all be measured, found ${from}.${output} ` +
+              `measured and ${node.name}.${other[0]} ${
+                other[1].exactness
+              }; read it in a stage of ` +
+              "its own",
+          ));
+        }
       }
     }
   }

@@ -6,21 +6,12 @@
 import { StageError } from "../../pipeline/errors.ts";
 import type { Claim } from "./claims/claim.ts";
 import { judgeClaims } from "./claims/judge.ts";
-import type { Corpus, History, Metrics } from "./inputs.ts";
+import type { Corpus, History, Located, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
 import type { Series, Tables } from "./paper/numbers.ts";
 import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
 import { sum, summarize } from "./statistics/sample.ts";
-
-/** Coordinates of an artifact, `{ dataset, operator, seed }`. */
-export type At = Readonly<Record<string, string>>;
-
-/** A parsed artifact with its coordinates. */
-export interface Located<T> {
-  readonly at: At;
-  readonly value: T;
-}
 
 export interface AssembleOptions {
   readonly experiment: string;
@@ -60,7 +51,10 @@ export function assembleResults(
   },
   options: AssembleOptions,
 ): Results {
-  const place = (at: At, value: { fusion: string; encoding: string; seed: number }) => ({
+  const place = (
+    at: Located<unknown>["at"],
+    value: { fusion: string; encoding: string; seed: number },
+  ) => ({
     dataset: at["dataset"] ?? "data",
     encoding: value.encoding,
     operator: at["operator"] ?? value.fusion,

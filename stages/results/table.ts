@@ -4,6 +4,7 @@
  * @module
  */
 import { stringify } from "@std/csv";
+import { join } from "node:path";
 
 /** One column; numbers are set right. */
 export interface Column {
@@ -21,6 +22,12 @@ export interface Table {
   /** Rows after which a group ends, for a rule between groups. */
   readonly breaks?: readonly number[];
   readonly notes?: readonly string[];
+}
+
+/** Writes a table into a folder as Markdown and as LaTeX. */
+export function writeTable(folder: string, table: Table): void {
+  Deno.writeTextFileSync(join(folder, `${table.id}.md`), markdownText(table));
+  Deno.writeTextFileSync(join(folder, `${table.id}.tex`), latexText(table));
 }
 
 /** CSV with a header, for programs: numbers unrounded, an empty field where there is none. */

@@ -27,6 +27,23 @@ const STAGES = new Map<string, Stage>(
       outputs: { out: file },
       run,
     }) as Stage,
+    defineStage({
+      name: "time",
+      params: z.strictObject({}),
+      inputs: { all: { many: true } },
+      outputs: { out: { ...file, exactness: "measured" } },
+      run,
+    }) as Stage,
+    defineStage({
+      name: "both",
+      params: z.strictObject({}),
+      inputs: { all: { many: true } },
+      outputs: {
+        out: { ...file, exactness: "measured" },
+        table: { ...file, exactness: "numeric" },
+      },
+      run,
+    }) as Stage,
   ].map((stage) => [stage.name, stage]),
 );
 
@@ -182,4 +199,25 @@ Deno.test("the editor's schema in experiments/ is the one this program would wri
   const stages = new Map(project.stages.map((stage) => [stage.name, stage]));
   const now = JSON.parse(JSON.stringify(editorSchema(stages)));
   assertEquals(JSON.parse(written), now, "the schema is out of date; run: deno task schema");
+});
+
+Deno.test("timings may be read by a stage whose outputs are all measured, and by no other", () => {
+  const wired = (reader: string) =>
+    load(`experiment: x
+grid: {}
+stages:
+  time: {}
+  reader:
+    stage: ${reader}
+    inputs: { all: time.out }
+profiles: { p: {} }
+`);
+  assertThrows(
+    () => wired("both"),
+    ConfigError,
+    "experiments/x.yaml:7: stages.reader.inputs.all: outputs of a stage that reads timings must " +
+      "all be measured, found time.out measured and reader.table numeric; read it in a stage of " +
+      "its own",
+  );
+  assertEquals(names(wired("time").graph), ["time", "reader"]);
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { toyProject } from "../rig/project.ts";
+import { mainText, toyProject } from "../rig/project.ts";
 
 const ALL = [
   "gather",
@@ -257,4 +257,74 @@ Deno.test("trace follows an instance, a key or a digest back to the first bytes"
   const unknown = await project.run(["trace", "f".repeat(64)]);
   assertEquals(unknown.code, 1);
   assertStringIncludes(unknown.stderr, "this store has none of that name");
+});
+
+Deno.test("an instance that must be alone overlaps with no other and goes after those that need not", async () => {
+  using project = toyProject();
+  const header = project.read("stages/word.ts").replace(/export const[^]*/, "");
+  project.write(
+    "stages/time.ts",
+    `${header}
+export const time = defineStage({
+  name: "time",
+  params: z.strictObject({ seed: z.int() }),
+  inputs: { text: {} },
+  outputs: { seconds: { kind: "file", exactness: "measured" } },
+  alone: true,
+  async run(context) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    Deno.writeTextFileSync(context.output("seconds"), String(context.params.seed));
+  },
+});
+`,
+  );
+  project.write(
+    "stages/tell.ts",
+    `${header}
+export const tell = defineStage({
+  name: "tell",
+  params: z.strictObject({}),
+  inputs: { seconds: { many: true } },
+  outputs: { text: { kind: "file", exactness: "measured" } },
+  run(context) {
+    Deno.writeTextFileSync(context.output("text"), String(context.inputs("seconds").length));
+    return Promise.resolve();
+  },
+});
+`,
+  );
+  project.write("main.ts", mainText(["word", "steps", "gather", "time", "tell"]));
+  project.edit(
+    "experiments/toy.yaml",
+    "  gather:",
+    `  time:
+    each: [name, seed]
+    inputs: { text: word.text }
+    params: { seed: $seed }
+  tell:
+    inputs: { seconds: time.seconds }
+  gather:`,
+  );
+  const ended = await project.run(["reproduce", "--json", "--profile", "slow", "--jobs", "3"]);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  const open = new Set<string>(), finished: string[] = [];
+  let most = 0;
+  for (const event of ended.events) {
+    if (event.event === "executed") {
+      open.delete(event.instance);
+      finished.push(event.instance);
+    }
+    if (event.event !== "started") continue;
+    open.add(event.instance);
+    most = Math.max(most, open.size);
+    const alone = [...open].find((name) => name.startsWith("time/"));
+    assert(alone === undefined || open.size === 1, `${alone} ran beside ${[...open]}`);
+  }
+  assert(most > 1, "other instances ran beside each other");
+  // They needed the words alone, but waited for the steps, which were at work meanwhile.
+  assertEquals(finished.slice(-5).map((name) => name.split("/")[0]), [
+    ...Array(4).fill("time"),
+    "tell",
+  ]);
+  assertEquals(finished.length, 12);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "@std/yaml";
 import { aggregateIntensity } from "../../stages/aggregate_intensity.ts";
 import type { JudgedClaim } from "../../stages/results/intensity/claim.ts";
-import type { Results, Speeds } from "../../stages/results/intensity/results.ts";
+import type { Results } from "../../stages/results/intensity/results.ts";
 import { runStage } from "../rig/run_stage.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
 
@@ -18,16 +18,9 @@ async function aggregated(texts: readonly MadeUpText[], params: unknown = { publ
   const directory = Deno.makeTempDirSync();
   const inputs = languageInputs(directory, texts);
   const { outputs, metrics } = await runStage(aggregateIntensity, params, { directory, inputs });
-  const read = (name: string) => Deno.readTextFileSync(outputs[name]!);
-  const table = (folder: string, name: string) =>
-    Deno.readTextFileSync(join(outputs[folder]!, name));
-  return {
-    results: JSON.parse(read("results")) as Results,
-    speeds: JSON.parse(read("speeds")) as Speeds,
-    text: read("results"),
-    table,
-    metrics,
-  };
+  const text = Deno.readTextFileSync(outputs.results!);
+  const table = (name: string) => Deno.readTextFileSync(join(outputs.tables!, name));
+  return { results: JSON.parse(text) as Results, table, metrics };
 }
 
 function claim(claims: readonly JudgedClaim[], id: string): JudgedClaim {
@@ -54,13 +47,13 @@ Deno.test("published losses stand beside corresponding text only, and a smaller 
     const printed = cell.dataset === "tinyshakespeare" && cell.variant !== "4_bypass";
     assertEquals(cell.published !== null, printed, `${cell.dataset}/${cell.variant}`);
   }
-  const losses = table("tables", "losses.md");
+  const losses = table("losses.md");
   assert(losses.includes("| This run: full data, n = 3 | 1.4617 ± 0.0021 |"), losses);
   assert(losses.includes("|  | Paper, as printed | 1.4602 | 1.4671 | – |"), losses);
   assert(losses.includes("| Chain of order 1 | This run: synthetic data, n = 2 |"), losses);
   for (const smaller of [{ steps: 4998 }, { context: 64 }]) {
     const { table } = await aggregated([{ ...SHAKESPEARE, ...smaller }]);
-    assert(table("tables", "losses.md").includes("full data, smaller model or shorter training"));
+    assert(table("losses.md").includes("full data, smaller model or shorter training"));
   }
 });
 
@@ -116,43 +109,8 @@ Deno.test("averages are taken by seed over the texts at hand, and say how many t
 });
 
 Deno.test("synthetic text is no evidence", async () => {
-  const { results, speeds } = await aggregated([{ ...CHAIN, dataset: "tinyshakespeare" }]);
-  for (const each of [...results.claims, ...speeds.claims]) assertEquals(each.verdict, "not run");
-  assertEquals(speeds.variants.map((each) => each.published), [null, null]);
-});
-
-Deno.test("speeds are compared on the same text and seed", async () => {
-  const { speeds, table } = await aggregated([SHAKESPEARE]);
-  const [base, modulated] = speeds.variants;
-  assertAlmostEquals(base!.plain!, 705, 1e-9);
-  assertAlmostEquals(base!.cached!, 2115, 1e-9);
-  // 490/700, 490/710 and 493/705 less 1: −30, −30.9859 and −30.0709 percent.
-  assertAlmostEquals(modulated!.change!, -30.352279, 1e-6);
-  assertEquals(claim(speeds.claims, "B3c").verdict, "equivalent");
-  assertEquals(claim(speeds.claims, "B3b").verdict, "contradicted");
-  assert(table("speed_tables", "table1.md").includes("| −30.4 % |"));
-});
-
-Deno.test("speeds of a smaller model decide nothing and stand beside no printed one", async () => {
-  const { speeds } = await aggregated([{ ...SHAKESPEARE, context: 64 }]);
-  for (const { verdict } of speeds.claims) assertEquals(verdict, "not run");
-  for (const { published } of speeds.variants) assertEquals(published, null);
-  const whole = await aggregated([SHAKESPEARE]);
-  assertEquals(whole.speeds.variants.map((each) => each.published), [726.3, 722.4, null]);
-});
-
-Deno.test("results do not change with the time it took", async () => {
-  const faster = { "0": [900, 900, 900], "4": [901, 902, 903], "4_bypass": [1, 2, 3] };
-  const [a, b] = [
-    await aggregated([SHAKESPEARE]),
-    await aggregated([{ ...SHAKESPEARE, speeds: faster }]),
-  ];
-  assertEquals(a.text, b.text);
-  assertEquals(a.metrics, b.metrics);
-  for (const name of ["losses.md", "differences.tex", "losses.csv", "claims.md"]) {
-    assertEquals(a.table("tables", name), b.table("tables", name));
-  }
-  assert(JSON.stringify(a.speeds) !== JSON.stringify(b.speeds));
+  const { results } = await aggregated([{ ...CHAIN, dataset: "tinyshakespeare" }]);
+  for (const each of results.claims) assertEquals(each.verdict, "not run");
 });
 
 Deno.test("the order in which artifacts arrive does not show", async () => {
@@ -165,7 +123,7 @@ Deno.test("the order in which artifacts arrive does not show", async () => {
   for (const given of [inputs, reversed]) {
     const params = { published, claims };
     const { outputs } = await runStage(aggregateIntensity, params, { directory, inputs: given });
-    texts.push(Deno.readTextFileSync(outputs.results!) + Deno.readTextFileSync(outputs.speeds!));
+    texts.push(Deno.readTextFileSync(outputs.results!));
   }
   assertEquals(texts[0], texts[1]);
 });

@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { aggregateIntensity } from "../../stages/aggregate_intensity.ts";
+import { aggregateSpeed } from "../../stages/aggregate_speed.ts";
 import { plotIntensity } from "../../stages/plot_intensity.ts";
 import { reportIntensity } from "../../stages/report_intensity.ts";
 import { spreadOf } from "../../stages/results/intensity/loss_chart.ts";
@@ -37,19 +38,18 @@ async function reported(texts: readonly MadeUpText[], title = "Learning to Look 
   const inputs = languageInputs(directory, texts);
   const params = { published, claims, title };
   const { outputs } = await runStage(aggregateIntensity, params, { directory, inputs });
-  const [results, speeds, tables, speed_tables] = [
-    "results",
-    "speeds",
-    "tables",
-    "speed_tables",
-  ].map((name) => artifact(outputs[name]!));
+  const results = artifact(outputs["results"]!);
+  const timed = await runStage(aggregateSpeed, { published, claims }, {
+    directory: Deno.makeTempDirSync(),
+    inputs: { results, speeds: inputs.speeds },
+  });
   const svgs: Record<string, string> = {};
   const figures = [];
   for (const kind of ["losses", "intensities"]) {
     const own = Deno.makeTempDirSync();
     const drawn = await runStage(plotIntensity, { kind }, {
       directory: own,
-      inputs: { results: results! },
+      inputs: { results },
     });
     const folder = drawn.outputs["figures"]!;
     figures.push(artifact(folder, { figure: kind }));
@@ -60,16 +60,16 @@ async function reported(texts: readonly MadeUpText[], title = "Learning to Look 
   const run = await runStage(reportIntensity, {}, {
     directory,
     inputs: {
-      results: results!,
-      speeds: speeds!,
-      tables: tables!,
-      speed_tables: speed_tables!,
+      results,
+      speeds: artifact(timed.outputs["speeds"]!),
+      tables: artifact(outputs["tables"]!),
+      speed_tables: artifact(timed.outputs["tables"]!),
       figures,
     },
   });
   return {
     page: Deno.readTextFileSync(run.outputs["page"]!),
-    results: JSON.parse(Deno.readTextFileSync(results!.path)) as Results,
+    results: JSON.parse(Deno.readTextFileSync(results.path)) as Results,
     svgs,
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { StageError } from "../../../pipeline/errors.ts";
-import type { Corpus } from "../inputs.ts";
+import type { Corpus, Located } from "../inputs.ts";
 import { compareDatasets } from "../order.ts";
 import { sum, summarize } from "../statistics/sample.ts";
 import { AVERAGE, type Claim, type Comparison } from "./claim.ts";
@@ -13,12 +13,6 @@ import type { History, Metrics, Published } from "./inputs.ts";
 import { type Differences, judge } from "./judge.ts";
 import type { Condition, Results } from "./results.ts";
 import { BASELINE, compareVariants, variantName } from "./variants.ts";
-
-/** A parsed artifact with its coordinates, `{ dataset, run, seed }`. */
-export interface Located<T> {
-  readonly at: Readonly<Record<string, string>>;
-  readonly value: T;
-}
 
 export interface AssembleOptions {
   readonly experiment: string;

@@ -5,7 +5,8 @@
  */
 import { compareText } from "../order.ts";
 import { sum } from "../statistics/sample.ts";
-import { alphaOf, type AssembleOptions, type Located, type Place, placeOf } from "./assemble.ts";
+import type { Located } from "../inputs.ts";
+import { alphaOf, type AssembleOptions, type Place, placeOf } from "./assemble.ts";
 import type { Comparison } from "./claim.ts";
 import type { Speed } from "./inputs.ts";
 import { type Differences, judge } from "./judge.ts";
@@ -22,12 +23,11 @@ interface Timed extends Place {
  *
  * Claims are judged by models of the paper's size alone: in a small one the predictors weigh more.
  *
- * @param conditions Those of the results.
+ * @param options.conditions Those of the results.
  */
 export function assembleSpeeds(
   speeds: readonly Located<Speed>[],
-  conditions: readonly Condition[],
-  options: AssembleOptions,
+  options: Omit<AssembleOptions, "experiment"> & { readonly conditions: readonly Condition[] },
 ): Speeds {
   const timed = speeds.map((each): Timed => {
     const rate = (cache: boolean) =>
@@ -37,7 +37,7 @@ export function assembleSpeeds(
     compareText(a.dataset, b.dataset) || compareVariants(a.variant, b.variant) || a.seed - b.seed
   );
   const evidence = timed.filter((each) =>
-    conditions.some(({ dataset, variant, fullSize }) =>
+    options.conditions.some(({ dataset, variant, fullSize }) =>
       fullSize && dataset === each.dataset && variant === each.variant
     )
   );
