@@ -5,6 +5,7 @@
  * @module
  */
 import { join, relative } from "node:path";
+import { statOf } from "./catalog.ts";
 import { explain } from "./errors.ts";
 import { keyOf } from "./fingerprint.ts";
 import { hashFile, isSha256, type Sha256 } from "./hash.ts";
@@ -15,6 +16,7 @@ import { type Publications, readPublications } from "./publish.ts";
 import { SealError, unseal } from "./sealed.ts";
 import { filesBelow, type Store } from "./store.ts";
 import type { Manifest, Trace } from "./trace.ts";
+import { isSealedPage, TRACE_PAGE } from "./trace_page.ts";
 
 /**
  * One thing that is not as it should be. `leftover` is what an interrupted or failed run left in the
@@ -127,6 +129,7 @@ export async function auditStore(
   }
   const unchecked = auditLocks(root, runs, traces, findings);
   const laid = await auditOutputs(outputs, store, publications, findings);
+  auditTracePage(outputs, [...runs.keys()], findings);
   const sized = [...blobs.values(), ...laid];
   return {
     findings,
@@ -263,6 +266,7 @@ async function auditOutputs(
   const digests = await hashFiles(present);
   for (const { path } of present) {
     const name = relative(outputs, path);
+    if (name === TRACE_PAGE) continue;
     const laid = publications[name];
     if (!laid) {
       const message = "no run laid it there";
@@ -296,6 +300,21 @@ async function auditOutputs(
     });
   }
   return present;
+}
+
+/** The trace page must be there once a run was recorded, and as it was written. */
+function auditTracePage(outputs: string, runs: readonly string[], findings: Finding[]): void {
+  const path = join(outputs, TRACE_PAGE);
+  const there = statOf(path) !== undefined;
+  if (there ? isSealedPage(Deno.readTextFileSync(path)) : runs.length === 0) return;
+  findings.push({
+    problem: there ? "altered" : "missing",
+    what: "output",
+    path,
+    instances: [],
+    message: there ? "its content does not match its seal" : "every run leaves one",
+    ...(runs[0] === undefined ? {} : { run: runs[0] }),
+  });
 }
 
 function* walk(folder: string, except: string): Generator<SizedFile> {

@@ -32,9 +32,9 @@ export function readLatest(name: string, store: Store): LatestRun | undefined {
   return readSealed(pathOf(name, store), store.setAside.bind(store)) as LatestRun | undefined;
 }
 
-/** Records a run as the latest of its name. */
-export function writeLatest(run: LatestRun, store: Store): void {
-  writeSealed(pathOf(`${run.experiment}.${run.profile}`, store), run);
+/** Records a run as the latest of its name. Returns whether the record is another than before. */
+export function writeLatest(run: LatestRun, store: Store): boolean {
+  return writeSealed(pathOf(`${run.experiment}.${run.profile}`, store), run);
 }
 
 /** The names of all recorded runs, sorted. */

@@ -13,6 +13,7 @@ import { hashFile, type Sha256 } from "./hash.ts";
 import type { Result } from "./run.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
 import type { Store } from "./store.ts";
+import { TRACE_PAGE } from "./trace_page.ts";
 
 /** A file below `outputs/` and where it came from. */
 export interface Publication {
@@ -37,7 +38,7 @@ export function readPublications(store: Store): Publications {
  * whole run it removes what an earlier run of that name published and this one does not, unless
  * someone changed it.
  *
- * @throws {ConfigError} If two instances publish at one path.
+ * @throws {ConfigError} If two instances publish at one path, or one at the trace page's.
  */
 export function publish(
   run: { readonly name: string; readonly whole: boolean; readonly folder: string },
@@ -80,6 +81,11 @@ function collect(
         : Object.entries(store.manifest(output.sha256))
           .map(([path, { sha256 }]) => [`${output.publish}/${path}`, sha256]);
       for (const [path, sha256] of found) {
+        if (path === TRACE_PAGE) {
+          throw new ConfigError(
+            `Cannot publish outputs/${path}: the trace page stands there, and ${instance} writes it`,
+          );
+        }
         const other = files[path];
         if (other) {
           throw new ConfigError(

@@ -77,13 +77,14 @@ export function readSealed(
   }
 }
 
-/** Writes a sealed file, unless it holds the same already. */
-export function writeSealed(path: string, value: unknown): void {
+/** Writes a sealed file, unless it holds the same already. Returns whether it wrote. */
+export function writeSealed(path: string, value: unknown): boolean {
   const text = seal(value);
   try {
-    if (Deno.readTextFileSync(path) === text) return;
+    if (Deno.readTextFileSync(path) === text) return false;
   } catch { /* there is none yet */ }
   writeAtomically(path, text);
+  return true;
 }
 
 /** Makes renames in a folder durable. */

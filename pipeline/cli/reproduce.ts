@@ -22,6 +22,7 @@ import {
 } from "../lockfile.ts";
 import { publish } from "../publish.ts";
 import { run, type RunOutcome } from "../run.ts";
+import { keepTracePage } from "../trace_page.ts";
 import type { Options } from "./options.ts";
 import { openSession, type Project, type Session } from "./session.ts";
 
@@ -87,7 +88,10 @@ export async function reproduce(
           "from its checkpoints; run the same command again to go on",
       });
     } else {
-      if (!finish(project, session, outcome, options, listener)) counts.failed ||= 1;
+      const { held, recorded } = finish(project, session, outcome, options, listener);
+      if (!held) counts.failed ||= 1;
+      const changed = recorded || outcome.executed > 0;
+      keepTracePage(session.outputs, session.store, { changed });
     }
     session.store.close();
     return controller.signal.aborted ? 130 : counts.failed > 0 ? 1 : 0;
@@ -118,14 +122,17 @@ export function planEvent(session: Session, options: Options): Event {
   };
 }
 
-/** Publishes, records the run and sees to the lock. Returns whether the lock, if checked, held. */
+/**
+ * Publishes, records the run and sees to the lock. Returns whether the lock, if checked, held, and
+ * whether the record is another than before.
+ */
 function finish(
   project: Project,
   session: Session,
   outcome: RunOutcome,
   options: Options,
   listener: Listener,
-): boolean {
+): { readonly held: boolean; readonly recorded: boolean } {
   const { store, experiment, latest } = session;
   const identity = {
     experiment: experiment.name,
@@ -141,13 +148,13 @@ function finish(
   // The lock is what the file as it stands produces: no part of a changed or failed run is.
   const unlocked = experiment.modified || outcome.failed > 0;
   const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
-  if (same && !options.locked) return true;
+  if (same && !options.locked) return { held: true, recorded: false };
   const held = options.locked
     ? checkLock(session, outcome, { lock, whole }, listener)
     : unlocked || updateLock(session, outcome, { lock, whole }, listener);
   // What the audit holds the lock file to: what this run wrote, or found to agree.
   const written = unlocked || !held ? latest?.lock : hashIfThere(lock);
-  writeLatest(
+  const recorded = writeLatest(
     {
       ...identity,
       set: options.set,
@@ -157,7 +164,7 @@ function finish(
     },
     store,
   );
-  return held;
+  return { held, recorded };
 }
 
 /** A missing lock is told before hours of work, not after. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { extname, join, sep } from "node:path";
+import { extname, join, relative, sep } from "node:path";
 import { type Html, html, htmlPage } from "../html.ts";
 
 /** What a path names. */
@@ -11,12 +11,14 @@ export type Found =
   | { readonly kind: "file"; readonly path: string; readonly bytes: number }
   | { readonly kind: "folder"; readonly path: string; readonly segments: readonly string[] };
 
-/** The folder below `outputs/` that is never shown. */
+/** The folder below `outputs/` of which nothing is shown but {@linkcode BLOB}s. */
 const STORE = "store";
+/** An artifact, to which the trace page leads, by its path in the store. */
+const BLOB = /^blobs[/\\][0-9a-f]{2}[/\\][0-9a-f]{62}$/;
 
 /**
- * What a URL's path names below a folder; `undefined` for nothing, for what is hidden, for the store,
- * and for what a symbolic link leads to outside of the folder.
+ * What a URL's path names below a folder; `undefined` for nothing, for what is hidden, for the store
+ * except for artifacts, and for what a symbolic link leads to outside of the folder.
  */
 export function findPath(folder: string, pathname: string): Found | undefined {
   let segments: string[];
@@ -40,12 +42,13 @@ export function findPath(folder: string, pathname: string): Found | undefined {
   }
 }
 
-/** Whether a real path is in the folder, and not in its store. */
+/** Whether a real path is in the folder, and not in its store unless it is an artifact. */
 function isVisible(folder: string, path: string): boolean {
   const root = Deno.realPathSync(folder);
   if (!isWithin(root, path)) return false;
   try {
-    return !isWithin(Deno.realPathSync(join(folder, STORE)), path);
+    const store = Deno.realPathSync(join(folder, STORE));
+    return !isWithin(store, path) || BLOB.test(relative(store, path));
   } catch {
     return true;
   }
@@ -113,8 +116,12 @@ ${entries.length === 0 ? html`<p>Nothing stands here yet.</p>` : html``}`;
 }
 
 function topLinks(folder: string): Html {
-  const report = findPath(folder, "report/index.html");
-  return report
-    ? html`<a href="/report/">report</a> · <a href="/live">runs going on</a>`
-    : html`<a href="/live">runs going on</a>`;
+  const links = ["report", "trace"].map((name) =>
+    findPath(folder, `${name}/index.html`)
+      ? html`
+        <a href="/${name}/">${name}</a> ·
+      `
+      : html``
+  );
+  return html`${links}<a href="/live">runs going on</a>`;
 }

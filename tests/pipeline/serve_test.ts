@@ -7,6 +7,9 @@ import { type OutputsServer, serveOutputs } from "../../pipeline/serve.ts";
 import { livePage } from "../../pipeline/serve/live_page.ts";
 import { toyProject } from "../rig/project.ts";
 
+/** Where an artifact stands. */
+const BLOB = `store/blobs/ab/${"c".repeat(62)}`;
+
 /** A folder of outputs with a store, beside a secret, and a server of it. */
 function outputs(): { folder: string; server: OutputsServer } & AsyncDisposable {
   const root = Deno.makeTempDirSync({ prefix: "lockstep-" });
@@ -19,6 +22,7 @@ function outputs(): { folder: string; server: OutputsServer } & AsyncDisposable 
   write("outputs2/secret.txt", "secret");
   write("outputs/.gitignore", "*");
   write("outputs/store/blobs/ab/cd", "blob");
+  write(`outputs/${BLOB}`, "<b>artifact</b>");
   write("outputs/store/published.json", "{}");
   write("outputs/report/index.html", "<h1>Report</h1>");
   write("outputs/figures/a b&<i>.svg", "<svg/>");
@@ -60,6 +64,8 @@ Deno.test("files are served with their types, folders as lists or by their index
   assertEquals(await get("report"), [200, html, "<h1>Report</h1>"]);
   assertEquals(await get("tables/one.csv"), [200, "text/csv; charset=utf-8", "a,b\n"]);
   assertEquals(await get("tables/same.csv"), [200, "text/csv; charset=utf-8", "a,b\n"]);
+  const binary = "application/octet-stream";
+  assertEquals(await get(BLOB), [200, binary, "<b>artifact</b>"], "the trace page leads there");
   assertEquals(await get("figures/one.png"), [200, "image/png", "\x01\x02\x03"]);
   const name = "a%20b%26%3Ci%3E.svg";
   assertEquals(await get(`figures/${name}`), [200, "image/svg+xml", "<svg/>"]);
@@ -74,7 +80,7 @@ Deno.test("files are served with their types, folders as lists or by their index
   }
 });
 
-Deno.test("nothing outside of outputs is served, nor the store, nor hidden files", async () => {
+Deno.test("nothing outside of outputs is served, nor the store but for artifacts, nor hidden files", async () => {
   await using site = outputs();
   const { host } = new URL(site.server.url);
   const paths = [
@@ -94,6 +100,10 @@ Deno.test("nothing outside of outputs is served, nor the store, nor hidden files
     "/../outputs2/secret.txt",
     "/store/",
     "/store/published.json",
+    "/store/blobs/",
+    "/store/blobs/ab/",
+    "/store/blobs/ab/cd",
+    `/${BLOB}.tmp`,
     "/./store/published.json",
     "/%73tore/published.json",
     "/tables/../store/published.json",

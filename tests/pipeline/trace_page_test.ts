@@ -1,0 +1,210 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { hashFile, type Sha256, sha256 } from "../../pipeline/hash.ts";
+import { writeLatest } from "../../pipeline/latest.ts";
+import { Store } from "../../pipeline/store.ts";
+import type { Trace } from "../../pipeline/trace.ts";
+import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/trace_page.ts";
+import { tracePage } from "../../pipeline/trace_page/page.ts";
+import { toyProject } from "../rig/project.ts";
+
+const PAGE = "outputs/trace/index.html";
+const EVIL = `<script>alert("x")</script>&'`;
+
+/** Every fragment that a page links to leads to one of its ids, each of which is there once. */
+function assertLinked(page: string): void {
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map((match) => match[1]!);
+  assertEquals(ids.length, new Set(ids).size);
+  const fragments = [...page.matchAll(/href="#([^"]*)"/g)].map((match) => match[1]!);
+  assert(fragments.length > 5);
+  for (const fragment of fragments) assert(ids.includes(fragment), `nothing has id ${fragment}`);
+}
+
+/** The part of a page that belongs to an instance. */
+function sectionOf(page: string, name: string): string {
+  const section = page.match(/<section[\s\S]*?<\/section>/g)?.find((text) =>
+    text.includes(`<h3 id="${name}">`)
+  );
+  assert(section !== undefined, `${name} has a section`);
+  return section;
+}
+
+/** A store with hand-written traces, and what a run of them would have recorded. */
+function store(): { root: string; store: Store; put: (trace: Partial<Trace>) => Trace } {
+  const root = Deno.makeTempDirSync();
+  const store = new Store(join(root, "store"));
+  const put = (trace: Partial<Trace>): Trace => {
+    const whole: Trace = {
+      key: sha256(JSON.stringify(trace)),
+      instance: "word/ann",
+      stage: "word",
+      run: "toy.smoke",
+      ingredients: { stage: "word", code: sha256("code"), deno: "2" },
+      sources: {},
+      outputs: {},
+      metrics: {},
+      started: "2026-01-01T00:00:00.000Z",
+      seconds: 1,
+      machine: { os: "linux" },
+      ...trace,
+    };
+    store.putTrace(whole);
+    return whole;
+  };
+  return { root, store, put };
+}
+
+function record(keys: Record<string, Sha256>, store: Store, profile = "smoke"): void {
+  writeLatest({ experiment: "toy", profile, backend: "wasm", set: [], keys }, store);
+}
+
+Deno.test("the trace page leads from a run's instance to its inputs, its files and their bytes", async () => {
+  using project = toyProject();
+  await project.executed();
+  const page = project.read(PAGE);
+  assertLinked(page);
+  const gather = sectionOf(page, "toy.smoke/gather");
+  const [, state] = /href="#([0-9a-f]{64})">steps\/ann\/1, state</.exec(gather)!;
+  const steps = sectionOf(page, "toy.smoke/steps/ann/1");
+  assertStringIncludes(steps, `<span id="${state}">`);
+  const [, text] = /href="#([0-9a-f]{64})">word\/ann, text</.exec(steps)!;
+  const word = sectionOf(page, "toy.smoke/word/ann");
+  assertStringIncludes(word, "<code>&quot;Ann&quot;</code>");
+  // From the section to the bytes, by the link that a browser would take.
+  const [, link] = new RegExp(`<span id="${text}"><a href="([^"]*)"`).exec(word)!;
+  const path = new URL(link!, `file://${project.path(PAGE)}`);
+  assertEquals(hashFile(path.pathname), text);
+  assertEquals(Deno.readTextFileSync(path), "Ann");
+  assertStringIncludes(gather, '<a href="../report/page.txt">outputs/report/page.txt</a>');
+  for (const [, href] of page.matchAll(/href="(\.\.\/[^"]*)"/g)) {
+    assert(Deno.statSync(new URL(href!, `file://${project.path(PAGE)}`)).isFile, href);
+  }
+});
+
+Deno.test("the page is written when a run changed something or it is missing, and only then", async () => {
+  using project = toyProject();
+  await project.executed();
+  const path = project.path(PAGE);
+  const first = Deno.statSync(path);
+  assertEquals(await project.executed(), []);
+  assertEquals(Deno.statSync(path).ino, first.ino, "nothing to do: not touched");
+  Deno.removeSync(path);
+  assertEquals(await project.executed(), []);
+  assert(isSealedPage(project.read(PAGE)), "made again");
+  assertEquals(await project.executed("--profile", "slow", "--set", "steps.delayMs=0"), [
+    "gather",
+    "steps/ann/1",
+    "steps/ann/2",
+    "steps/bob/1",
+    "steps/bob/2",
+  ]);
+  const both = project.read(PAGE);
+  assertLinked(both);
+  // One result of two runs: one section, and a way in by either name.
+  assertStringIncludes(
+    sectionOf(both, "toy.slow/word/ann"),
+    '<span id="toy.smoke/word/ann">toy.smoke/word/ann</span>',
+  );
+});
+
+Deno.test("audit reports an altered or missing trace page, and --repair makes it again", async () => {
+  using project = toyProject();
+  await project.executed();
+  const page = project.read(PAGE);
+  project.write(PAGE, page.replace("steps", "stops"));
+  const altered = await project.run(["audit"]);
+  assertEquals(altered.code, 1);
+  assertStringIncludes(altered.stdout, "its content does not match its seal");
+  Deno.removeSync(project.path(PAGE));
+  assertStringIncludes((await project.run(["audit"])).stdout, "missing   output");
+  project.write(PAGE, page.slice(0, -1));
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+  assertEquals(project.read(PAGE), page);
+});
+
+Deno.test("what names and params hold is text on the page, never markup", () => {
+  const { store: own, put } = store();
+  const digest = own.takeText("x");
+  const trace = put({
+    instance: `word/${EVIL}`,
+    ingredients: {
+      stage: "word",
+      code: sha256("code"),
+      [`params.${EVIL}`]: JSON.stringify(EVIL),
+      "params.link": JSON.stringify(`https://example.org/"><script>`),
+      "params.trap": '"javascript:alert(1)"',
+      [`inputs.${EVIL}`]: digest,
+      [`packages.${EVIL}`]: EVIL,
+    },
+    sources: { [EVIL]: digest },
+    outputs: {
+      [EVIL]: {
+        sha256: digest,
+        bytes: 1,
+        kind: "file",
+        exactness: "exact",
+        publish: `a/${EVIL}#%`,
+      },
+    },
+    metrics: { [EVIL]: 1 },
+    machine: { [EVIL]: EVIL },
+  });
+  record({ [trace.instance]: trace.key }, own);
+  const page = tracePage(collectShown(own), own);
+  own.close();
+  assert(!page.includes("<script"), page.match(/.{60}<script.{20}/)?.[0]);
+  assert(!/href="(?!#|\.\.\/|https?:)/.test(page), "no other kind of link");
+  assertStringIncludes(page, 'href="../a/%3Cscript%3Ealert(%22x%22)%3C/script%3E%26&#39;%23%25"');
+  const text = page.replace(/<style>[\s\S]*?<\/style>/g, "").replace(/<\/?[a-z][^<>]*>/g, "");
+  assertEquals(text.replace("<!doctype html>", "").match(/[<>]/g), null);
+});
+
+Deno.test("bytes that several made stand once and name all their makers", () => {
+  const { store: own, put } = store();
+  const digest = own.takeText("the same");
+  const outputs = { text: { sha256: digest, bytes: 8, kind: "file", exactness: "exact" } } as const;
+  const traces = ["word/ann", "word/bob", "word/<cy>"].map((instance) =>
+    put({ instance, outputs })
+  );
+  record(Object.fromEntries(traces.map(({ instance, key }) => [instance, key])), own);
+  const page = tracePage(collectShown(own), own);
+  own.close();
+  assertLinked(page);
+  assertEquals(page.split(`id="${digest}"`).length, 2);
+  const first = sectionOf(page, "toy.smoke/word/ann");
+  assertStringIncludes(first, `<a href="#${traces[1]!.key}">word/bob, text</a>`);
+  assertStringIncludes(first, `<a href="#${traces[2]!.key}">word/&lt;cy&gt;, text</a>`);
+  assertStringIncludes(
+    sectionOf(page, "toy.smoke/word/bob"),
+    `the same bytes as <a href="#${digest}">word/ann, text</a>`,
+  );
+});
+
+Deno.test("an input that no latest run made is followed to the earlier result", () => {
+  const { store: own, put } = store();
+  const digest = own.takeText("early");
+  const early = put({
+    instance: "word/old",
+    outputs: { text: { sha256: digest, bytes: 5, kind: "file", exactness: "exact" } },
+  });
+  const late = put({
+    instance: "gather",
+    ingredients: { code: sha256("code"), "inputs.text": digest, "inputs.lost": sha256("lost") },
+  });
+  record({ gather: late.key }, own);
+  const page = tracePage(collectShown(own), own);
+  own.close();
+  assertLinked(page);
+  assertStringIncludes(page, '<h2 id="earlier">');
+  assertStringIncludes(page, `<section id="${early.key}"`);
+  assertStringIncludes(page, "this store has no trace of it");
+});
+
+Deno.test("a store without a run has an empty page, and the page needs no network and no script", () => {
+  const { root, store: own } = store();
+  keepTracePage(root, own, { changed: false });
+  own.close();
+  const page = Deno.readTextFileSync(join(root, "trace/index.html"));
+  assert(isSealedPage(page));
+  assert(!/<script|<link|<img|<iframe|@import|url\(/.test(page));
+});
