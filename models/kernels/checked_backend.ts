@@ -6,6 +6,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import { BufferPool } from "./buffer_pool.ts";
 
 /** Kernels named in an error that names none itself. */
 const RECENT = 8;
@@ -47,11 +48,19 @@ export class CheckedBackend extends WebGPUBackend {
   readonly #names = new Set<string>();
   readonly #recent: string[] = [];
   #failure: string | undefined;
+  readonly buffers: BufferPool;
   /** Kernels encoded since the backend was made. */
   dispatches = 0;
 
   constructor(device: GPUDevice, info: GPUAdapterInfo) {
     super(device, info);
+    this.buffers = new BufferPool(device);
+    this.bufferManager = this.buffers as unknown as WebGPUBackend["bufferManager"];
+    // A kernel sees its tensor alone, not what else there is of the buffer.
+    (this as unknown as Private).tensorToBinding = ({ dataId }) => {
+      const buffer = this.tensorMap.get(dataId).resource as GPUBuffer;
+      return { buffer, size: this.buffers.askedFor(buffer) };
+    };
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       const { message } = (event as GPUUncapturedErrorEvent).error;
@@ -107,6 +116,11 @@ export class CheckedBackend extends WebGPUBackend {
     const data = this.tensorMap.get(dataId);
     if (data.resource == null) checkSize(this.device.limits, this.#recent.at(-1) ?? "", data);
     super.uploadToGPU(dataId);
+  }
+
+  override async getBufferData(buffer: GPUBuffer): Promise<ArrayBuffer> {
+    const size = this.buffers.askedFor(buffer);
+    return (await super.getBufferData(buffer)).slice(0, size);
   }
 
   override runWebGPUProgram(
