@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { deviceAdam } from "./kernels/device_training.ts";
+import { type AdamParameter, deviceAdam, deviceClip } from "./kernels/device_optimizer.ts";
 import { onHost, runHost } from "./kernels/host.ts";
 import type { Parameters } from "./parameters.ts";
 import { cosTurns } from "./portable_math.ts";
@@ -39,9 +39,9 @@ export function zeroMoments(parameters: Parameters): Map<string, Moments> {
 /**
  * Scales all gradients by min(1, limit / (norm + 1e-6)), norm being that of all of them together.
  *
- * PyTorch's `clip_grad_norm_`. The gradients are replaced; those given are disposed.
+ * PyTorch's `clip_grad_norm_`. The gradients are changed in place.
  */
-export function clipByNorm(gradients: Map<string, tf.Tensor>, limit: number): void {
+export function clipByNorm(gradients: ReadonlyMap<string, tf.Tensor>, limit: number): void {
   if (onHost()) {
     runHost("clipByNorm", { inputs: [...gradients.values()], outputs: [] }, (arrays) => {
       let squares = 0;
@@ -52,17 +52,7 @@ export function clipByNorm(gradients: Map<string, tf.Tensor>, limit: number): vo
     });
     return;
   }
-  const scale = tf.tidy(() => {
-    // One at a time: tfjs's addN binds more buffers than a device has to offer.
-    let squares: tf.Tensor = tf.scalar(0);
-    for (const g of gradients.values()) squares = tf.add(squares, tf.sum(tf.square(g)));
-    return tf.minimum(1, tf.div(limit, tf.add(tf.sqrt(squares), 1e-6)));
-  });
-  for (const [name, gradient] of gradients) {
-    gradients.set(name, tf.mul(gradient, scale));
-    gradient.dispose();
-  }
-  scale.dispose();
+  deviceClip([...gradients.values()], limit);
 }
 
 /**
@@ -83,6 +73,7 @@ export function optimizerStep(
   const epsilon = options.epsilon ?? 1e-8;
   const size = learningRate / (1 - integerPower(beta1, step));
   const correction = Math.sqrt(1 - integerPower(beta2, step));
+  const onDevice: AdamParameter[] = [];
   for (const [name, gradient] of gradients) {
     const parameter = parameters.get(name);
     const moments = options.moments.get(name);
@@ -94,8 +85,7 @@ export function optimizerStep(
     const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
     if (!onHost()) {
       const tensors = { p: parameter, g: gradient, m: moments.first, v: moments.second };
-      const constants = { beta1, beta2, epsilon, coupled, shrink, size, correction };
-      deviceAdam(tensors, constants);
+      onDevice.push({ ...tensors, coupled, shrink });
       continue;
     }
     const inputs = [parameter, gradient, moments.first, moments.second];
@@ -112,6 +102,7 @@ export function optimizerStep(
       }
     });
   }
+  if (onDevice.length > 0) deviceAdam(onDevice, { beta1, beta2, epsilon, size, correction });
 }
 
 /** xⁿ for a whole n ≥ 0 by squaring: portable, unlike `Math.pow`. */

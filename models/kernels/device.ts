@@ -8,7 +8,6 @@ import * as tf from "@tensorflow/tfjs";
 import { webgpu_util, WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 import type { CheckedBackend, Shader } from "./checked_backend.ts";
 import { differentiable } from "./host.ts";
-import { ROTATIONS, type StreamKey } from "../random.ts";
 
 /** A kernel that computes one float32 tensor, one element an invocation. */
 export interface DeviceCall {
@@ -80,6 +79,12 @@ export function runDevice(name: string, call: DeviceCall): tf.Tensor {
     call.inputs as unknown as tf.NamedTensorMap,
     { call } as unknown as tf.NamedAttrMap,
   ) as tf.Tensor;
+}
+
+/** `groups` workgroups in two dimensions, since one alone may be too short; some may be too many. */
+export function spread(groups: number): [number, number, number] {
+  const across = Math.min(groups, 1 << 15);
+  return [across, Math.ceil(groups / across), 1];
 }
 
 /** Runs a shader of several results. It has no gradient. */
@@ -208,95 +213,66 @@ export function sumRows(
   ) as tf.Tensor2D;
 }
 
-/**
- * Threefry-4x32-20 of counter (counter, 0, 0, 0) in WGSL, written out without loops or indexed
- * arrays: compilers take seconds over those.
- */
-export function threefryCode(): string {
-  const keys = ["key.x", "key.y", "key.z", "key.w", "parity"];
-  const half = (to: string, from: string, rotation: number) =>
-    `${to} = ${to} + ${from}; ` +
-    `${from} = ((${from} << ${rotation}u) | (${from} >> ${32 - rotation}u)) ^ ${to};\n`;
-  let rounds = "";
-  for (let round = 0; round < 5; round++) {
-    const r = ROTATIONS[round & 1]!;
-    rounds += half("a", "b", r[0]) + half("c", "d", r[1]) + half("a", "d", r[2]) +
-      half("c", "b", r[3]) + half("a", "b", r[4]) + half("c", "d", r[5]) + half("a", "d", r[6]) +
-      half("c", "b", r[7]);
-    const [k0, k1, k2, k3] = [1, 2, 3, 4].map((i) => keys[(round + i) % 5]!);
-    rounds += `a = a + ${k0}; b = b + ${k1}; c = c + ${k2}; d = d + ${k3} + ${round + 1}u;\n`;
-  }
-  return `
-    fn threefry(key : vec4<u32>, counter : u32) -> vec4<u32> {
-      let parity = 0x1bd11bdau ^ key.x ^ key.y ^ key.z ^ key.w;
-      var a = key.x + counter;
-      var b = key.y; var c = key.z; var d = key.w;
-      ${rounds}
-      return vec4<u32>(a, b, c, d);
-    }`;
+/** Rows that one invocation adds before the sums are added in turn. */
+const BLOCK = 64;
+
+/** Sums over the rows, [C], in blocks of fixed size: the same bits every time. */
+export function columnSums(x: tf.Tensor): tf.Tensor {
+  const [n, c] = x.shape as [number, number];
+  if (n <= BLOCK) return tf.reshape(blockSums(x, n), [c]);
+  const blocks = blockSums(x, BLOCK);
+  const sums = blockSums(blocks, blocks.shape[0]!);
+  blocks.dispose();
+  return tf.reshape(sums, [c]);
 }
 
-/** Dropout's choice for one element, in WGSL. */
-function keptCode(): string {
-  return `${threefryCode()}
-    fn kept(key : vec4<u32>, element : u32, limit : u32, factor : f32) -> f32 {
-      let words = threefry(key, 4u * (element / 32u) + (element & 3u));
-      let low = select(words.x, words.y, (element & 4u) != 0u);
-      let high = select(words.z, words.w, (element & 4u) != 0u);
-      let word = select(low, high, (element & 8u) != 0u);
-      let bits = select(word >> 16u, word & 0xffffu, (element & 16u) == 0u);
-      return select(factor, 0.0, bits < limit);
-    }`;
-}
-
-const KEY = `let key = vec4<u32>(bitcast<u32>(uniforms.k0), bitcast<u32>(uniforms.k1),
-  bitcast<u32>(uniforms.k2), bitcast<u32>(uniforms.k3));`;
-
-function keepUniforms([k0, k1, k2, k3]: StreamKey, rate: number) {
-  return {
-    integers: { k0, k1, k2, k3, limit: Math.round(rate * 65536) },
-    floats: { kept_factor: 1 / (1 - rate) },
-  };
-}
-
-/** Dropout's factors for a tensor of `shape`: those of `keepFactors`. */
-export function deviceKeep(key: StreamKey, rate: number, shape: readonly number[]): tf.Tensor {
-  return runDevice("keep", {
-    inputs: {},
-    output: shape,
-    ...keepUniforms(key, rate),
-    functions: keptCode(),
-    element: `${KEY}
-      setOutputAtIndex(index, kept(key, u32(index), u32(uniforms.limit), uniforms.kept_factor));`,
+/** Sums of each `block` rows. */
+function blockSums(x: tf.Tensor, block: number): tf.Tensor {
+  const [n, c] = x.shape as [number, number];
+  return runDevice("blockSums", {
+    inputs: { x },
+    output: [Math.ceil(n / block), c],
+    integers: { width: c, rows: n, block },
+    element: `
+      let first = index / uniforms.width * uniforms.block;
+      let end = min(first + uniforms.block, uniforms.rows);
+      var sum = 0.0;
+      for (var row = first; row < end; row = row + 1) {
+        sum = sum + x[row * uniforms.width + index % uniforms.width];
+      }
+      setOutputAtIndex(index, sum);`,
   });
 }
 
-/**
- * Dropout's factors for attention weights padded to [B × heads, T, T]: head h of document b draws
- * from the stream with `b heads + h` in its key, rows `ceil4(length of b)` apart.
- */
-export function deviceKeepHeads(
-  key: StreamKey,
-  rate: number,
-  shape: { lengths: Int32Array; heads: number; t: number },
-): tf.Tensor {
-  const { lengths, heads, t } = shape;
-  const { integers, floats } = keepUniforms(key, rate);
-  return tf.tidy(() =>
-    runDevice("keepHeads", {
-      inputs: { lengths: tf.tensor1d(lengths, "int32") },
-      output: [lengths.length * heads, t, t],
-      integers: { ...integers, heads, t },
-      floats,
-      functions: keptCode(),
-      element: `${KEY}
-        let pair = index / (uniforms.t * uniforms.t);
-        let stride = (lengths[pair / uniforms.heads] + 3) & -4;
-        let row = (index / uniforms.t) % uniforms.t;
-        let element = u32(row * stride + index % uniforms.t);
-        let own = vec4<u32>(key.xyz, key.w ^ u32(pair));
-        setOutputAtIndex(index,
-          kept(own, element, u32(uniforms.limit), uniforms.kept_factor));`,
-    })
-  );
+/** The sum of all elements over `divisor`: 256 strided sums, then a tree. */
+export function totalOf(x: tf.Tensor, divisor = 1): tf.Scalar {
+  const [total] = runShader({
+    name: "total",
+    code: totalCode,
+    reads: [x],
+    outputs: [[]],
+    uniforms: [{ type: "uint32", data: [x.size] }, { type: "float32", data: [divisor] }],
+    workgroups: [1, 1, 1],
+  });
+  return total as tf.Scalar;
+}
+
+function totalCode(): string {
+  return `
+    struct Uniforms { size : u32, divisor : f32 };
+    @group(0) @binding(0) var<storage, read_write> total : array<f32>;
+    @group(0) @binding(1) var<storage, read> x : array<f32>;
+    @group(0) @binding(2) var<uniform> uniforms : Uniforms;
+    var<workgroup> parts : array<f32, 256>;
+    @compute @workgroup_size(256)
+    fn main(@builtin(local_invocation_index) lane : u32) {
+      var part = 0.0;
+      for (var i = lane; i < uniforms.size; i = i + 256u) { part = part + x[i]; }
+      parts[lane] = part;
+      for (var half = 128u; half > 0u; half = half / 2u) {
+        workgroupBarrier();
+        if (lane < half) { parts[lane] = parts[lane] + parts[lane + half]; }
+      }
+      if (lane == 0u) { total[0] = parts[0] / uniforms.divisor; }
+    }`;
 }

@@ -1,6 +1,6 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
-import { deviceGelu } from "../kernels/device_training.ts";
+import { deviceGelu } from "../kernels/device_gelu.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /** The activations a feed-forward block can have. */

@@ -1,10 +1,9 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
-import { MOST_TILED, tiledAttention } from "../kernels/device_attention.ts";
+import { deviceAttention } from "../kernels/device_attention.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import type { Loops } from "../kernels/scalar.ts";
 import type { StreamKey } from "../random.ts";
-import { paddedAttention } from "./padded_attention.ts";
 
 /** How rows are grouped into documents and features into heads. */
 export interface AttentionOptions {
@@ -56,11 +55,7 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
       `attention: relative embeddings must be [2K + 1, ${d}], got [${relative.keys.shape}]`,
     );
   }
-  if (!onHost()) {
-    return relative === undefined && d <= MOST_TILED
-      ? tiledAttention(qkv, options)
-      : paddedAttention(qkv, options);
-  }
+  if (!onHost()) return deviceAttention(qkv, options);
   let longest = 0;
   for (let i = 1; i < offsets.length; i++) {
     longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);

@@ -1,5 +1,6 @@
 /** @module */
-import * as tf from "@tensorflow/tfjs";
+import type * as tf from "@tensorflow/tfjs";
+import { deviceCrossEntropy } from "../kernels/device_cross_entropy.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import { expNegative } from "../kernels/scalar.ts";
 import { ln } from "../portable_math.ts";
@@ -11,6 +12,7 @@ import { ln } from "../portable_math.ts";
  * @param labels N class numbers.
  * @param options.divisor N unless given: the whole batch's size where this is a part of it.
  * @returns float32 scalar.
+ * @throws {RangeError} If there is not one label for each row, or one is not a class.
  */
 export function crossEntropy(
   logits: tf.Tensor,
@@ -19,12 +21,17 @@ export function crossEntropy(
 ): tf.Scalar {
   const [n, k] = logits.shape as [number, number];
   const divisor = options.divisor ?? n;
-  if (!onHost()) {
-    const picked = tf.sum(
-      tf.mul(tf.oneHot(tf.tensor1d(labels, "int32"), k), tf.logSoftmax(logits)),
-    );
-    return tf.div(picked, -divisor);
+  if (labels.length !== n) {
+    throw new RangeError(`crossEntropy: labels must be [${n}], got [${labels.length}]`);
   }
+  for (const label of labels) {
+    if (label < 0 || label >= k) {
+      throw new RangeError(
+        `Cannot compare with class ${label}: the logits are of classes 0 to ${k - 1}`,
+      );
+    }
+  }
+  if (!onHost()) return deviceCrossEntropy(logits, labels, divisor);
   return differentiable<tf.Scalar>(
     [logits],
     () => {

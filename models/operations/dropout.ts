@@ -1,6 +1,6 @@
 /** @module */
-import * as tf from "@tensorflow/tfjs";
-import { deviceKeep } from "../kernels/device.ts";
+import type * as tf from "@tensorflow/tfjs";
+import { deviceDrop } from "../kernels/device_dropout.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import { type StreamKey, streamKey } from "../random.ts";
 
@@ -27,7 +27,7 @@ export function dropoutAt(rate: number, options: { seed: number; step: string })
 export function drop(x: tf.Tensor, dropout: Dropout | undefined, use: string): tf.Tensor {
   if (dropout === undefined || dropout.rate === 0) return x;
   const key = dropout.key(use);
-  if (!onHost()) return tf.mul(x, deviceKeep(key, dropout.rate, x.shape));
+  if (!onHost()) return deviceDrop(x, key, dropout.rate);
   const masked = (x: tf.Tensor) => {
     const call = { inputs: [x], outputs: [x.shape] };
     return runHost("dropout", call, ([x], [y], _, loops) => {

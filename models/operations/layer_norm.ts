@@ -1,6 +1,6 @@
 /** @module */
 import type * as tf from "@tensorflow/tfjs";
-import { deviceLayerNorm } from "../kernels/device_training.ts";
+import { deviceLayerNorm } from "../kernels/device_layer_norm.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /** What PyTorch adds to the variance. */

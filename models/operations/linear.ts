@@ -1,6 +1,6 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
-import { deviceLinear, fitsDeviceLinear } from "../kernels/device_product.ts";
+import { deviceLinear, deviceUnembed } from "../kernels/device_product.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 
 /**
@@ -20,12 +20,7 @@ export function linear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
       `linear: shapes must be [N, I], [I, O], [O], got [${x.shape}], [${w.shape}], [${b?.shape}]`,
     );
   }
-  if (!onHost()) {
-    if (fitsDeviceLinear([i, o])) return deviceLinear(x, w, b);
-    const product: tf.Tensor2D = tf.matMul(x as tf.Tensor2D, w as tf.Tensor2D);
-    if (b === undefined) return product;
-    return tf.add<tf.Tensor2D>(product, b);
-  }
+  if (!onHost()) return deviceLinear(x, w, b);
   const inputs = b === undefined ? [x, w] : [x, w, b];
   return differentiable<tf.Tensor2D>(
     inputs,
@@ -45,9 +40,7 @@ export function linear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
 export function unembed(x: tf.Tensor, table: tf.Tensor): tf.Tensor2D {
   const [n, c] = x.shape as [number, number];
   const v = table.shape[0]!;
-  if (!onHost()) {
-    return tf.matMul(x as tf.Tensor2D, tf.transpose(table as tf.Tensor2D));
-  }
+  if (!onHost()) return deviceUnembed(x, table);
   const forward = () =>
     runHost("unembed", { inputs: [x, table], outputs: [[n, v]] }, ([x, table], [y], _, loops) => {
       loops.product({ m: n, n: v, k: c, a: x!, b: table!, bRow: 1, bColumn: c, c: y! });

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
 import { keepFactors } from "../../models/kernels/scalar.ts";
@@ -12,23 +12,51 @@ const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
 interface Work extends AttentionOptions {
   readonly qkv: Float32Array;
   readonly dy: Float32Array;
+  /** Relative embeddings [2K + 1, D] of keys and of values. */
+  readonly keys?: Float32Array;
+  readonly values?: Float32Array;
+}
+
+/** Each gradient, or inputs of the same names. */
+type Arrays = { qkv: Float64Array; keys: Float64Array; values: Float64Array };
+
+const sum = (n: number, term: (i: number) => number) => {
+  let total = 0;
+  for (let i = 0; i < n; i++) total += term(i);
+  return total;
+};
+
+/** The inputs in doubles; tables of one row of zeros stand for none. */
+function doubles(o: Work): Arrays {
+  const d = o.qkv.length / o.offsets.at(-1)! / 3 / o.heads;
+  const [qkv, keys, values] = [
+    o.qkv,
+    o.keys ?? new Float32Array(d),
+    o.values ?? new Float32Array(d),
+  ]
+    .map((x) => Float64Array.from(x)) as [Float64Array, Float64Array, Float64Array];
+  return { qkv, keys, values };
 }
 
 /** Attention and its gradient in doubles, by the formulas, for one head at a time. */
-function reference(o: Work): { y: Float64Array; dqkv: Float64Array } {
-  const n = o.offsets.at(-1)!, c = o.qkv.length / n / 3, d = c / o.heads;
-  const y = new Float64Array(n * c), dqkv = new Float64Array(n * 3 * c);
+function reference(o: Work, inputs = doubles(o)): { y: Float64Array; gradients: Arrays } {
+  const { qkv, keys, values } = inputs;
+  const n = o.offsets.at(-1)!, c = qkv.length / n / 3, d = c / o.heads;
+  const furthest = (keys.length / d - 1) / 2;
+  const y = new Float64Array(n * c);
+  const [dqkv, dKeys, dValues] = [qkv, keys, values].map((x) => new Float64Array(x.length)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
   for (let document = 0; document + 1 < o.offsets.length; document++) {
     const start = o.offsets[document]!, t = o.offsets[document + 1]! - start;
     for (let head = 0; head < o.heads; head++) {
       const x = (row: number, part: number, f: number) =>
         (start + row) * 3 * c + part * c + head * d + f;
       const out = (row: number, f: number) => (start + row) * c + head * d + f;
-      const sum = (n: number, term: (i: number) => number) => {
-        let total = 0;
-        for (let i = 0; i < n; i++) total += term(i);
-        return total;
-      };
+      const near = (i: number, j: number, f: number) =>
+        (Math.max(-furthest, Math.min(furthest, j - i)) + furthest) * d + f;
       const stride = (t + 3) & ~3;
       const keep = new Float32Array(t * stride).fill(1);
       if (o.dropout !== undefined) {
@@ -38,61 +66,86 @@ function reference(o: Work): { y: Float64Array; dqkv: Float64Array } {
       }
       for (let i = 0; i < t; i++) {
         const sees = o.causal === true ? i + 1 : t;
+        const keyOf = (j: number, f: number) => qkv[x(j, 1, f)]! + keys[near(i, j, f)]!;
+        const valueOf = (j: number, f: number) => qkv[x(j, 2, f)]! + values[near(i, j, f)]!;
         const scores = Array.from(
           { length: sees },
-          (_, j) => sum(d, (f) => o.qkv[x(i, 0, f)]! * o.qkv[x(j, 1, f)]!) / Math.sqrt(d),
+          (_, j) => sum(d, (f) => qkv[x(i, 0, f)]! * keyOf(j, f)) / Math.sqrt(d),
         );
         const top = Math.max(...scores);
         const total = sum(sees, (j) => Math.exp(scores[j]! - top));
         const p = scores.map((score) => Math.exp(score - top) / total);
         const kept = (j: number) => keep[i * stride + j]!;
-        const dp = p.map((_, j) => kept(j) * sum(d, (f) => o.dy[out(i, f)]! * o.qkv[x(j, 2, f)]!));
+        const dp = p.map((_, j) => kept(j) * sum(d, (f) => o.dy[out(i, f)]! * valueOf(j, f)));
         const inner = sum(sees, (j) => p[j]! * dp[j]!);
         for (let j = 0; j < sees; j++) {
-          const ds = p[j]! * (dp[j]! - inner) / Math.sqrt(d);
+          const ds = p[j]! * (dp[j]! - inner) / Math.sqrt(d), used = p[j]! * kept(j);
           for (let f = 0; f < d; f++) {
-            y[out(i, f)]! += p[j]! * kept(j) * o.qkv[x(j, 2, f)]!;
-            dqkv[x(i, 0, f)]! += ds * o.qkv[x(j, 1, f)]!;
-            dqkv[x(j, 1, f)]! += ds * o.qkv[x(i, 0, f)]!;
-            dqkv[x(j, 2, f)]! += p[j]! * kept(j) * o.dy[out(i, f)]!;
+            y[out(i, f)]! += used * valueOf(j, f);
+            dqkv[x(i, 0, f)]! += ds * keyOf(j, f);
+            dqkv[x(j, 1, f)]! += ds * qkv[x(i, 0, f)]!;
+            dqkv[x(j, 2, f)]! += used * o.dy[out(i, f)]!;
+            dKeys[near(i, j, f)]! += ds * qkv[x(i, 0, f)]!;
+            dValues[near(i, j, f)]! += used * o.dy[out(i, f)]!;
           }
         }
       }
     }
   }
-  return { y, dqkv };
+  return { y, gradients: { qkv: dqkv, keys: dKeys, values: dValues } };
 }
 
-async function computed(o: Work): Promise<{ y: Float32Array; dqkv: Float32Array }> {
-  const n = o.offsets.at(-1)!, width = o.qkv.length / n;
-  const [y, dqkv] = tf.tidy(() => {
-    const x = tf.tensor2d(o.qkv, [n, width]);
-    const { value, grad } = tf.valueAndGrad((x: tf.Tensor) => attention(x, o))(
-      x,
+/** Output and gradients of the operation: of qkv, and of the relative embeddings if there are any. */
+async function computed(o: Work): Promise<Float32Array[]> {
+  const n = o.offsets.at(-1)!, width = o.qkv.length / n, d = width / 3 / o.heads;
+  const tensors = tf.tidy(() => {
+    const tables = o.keys === undefined ? [] : [o.keys, o.values!];
+    const { value, grads } = tf.valueAndGrads((qkv: tf.Tensor, ...tables: tf.Tensor[]) => {
+      const [keys, values] = tables as [tf.Tensor?, tf.Tensor?];
+      const relative = keys && values && { keys, values };
+      return attention(qkv, { ...o, relative });
+    })(
+      [tf.tensor2d(o.qkv, [n, width]), ...tables.map((x) => tf.tensor2d(x, [x.length / d, d]))],
       tf.tensor2d(o.dy, [n, width / 3]),
     );
-    return [value, grad];
+    return [value, ...grads];
   });
-  const found = { y: await readTensor(y!), dqkv: await readTensor(dqkv!) };
-  tf.dispose([y!, dqkv!]);
+  const found = await Promise.all(tensors.map(readTensor));
+  tf.dispose(tensors);
   return found;
 }
 
-function work(lengths: number[], d: number, o: { causal: boolean; dropout: boolean }): Work {
+interface Case {
+  readonly lengths: number[];
+  readonly d: number;
+  readonly causal?: boolean;
+  readonly dropout?: boolean;
+  /** K of relative embeddings. */
+  readonly furthest?: number | undefined;
+}
+
+function work({ lengths, d, causal = false, dropout = false, furthest }: Case): Work {
   const offsets = [0];
   for (const length of lengths) offsets.push(offsets.at(-1)! + length);
   const heads = d > 32 ? 1 : 2, n = offsets.at(-1)!;
+  const table = (name: string) => drawn(name, (2 * furthest! + 1) * d);
   return {
     offsets: Int32Array.from(offsets),
     heads,
-    causal: o.causal,
-    dropout: o.dropout ? { rate: 0.3, key: streamKey(3, "dropout/weights") } : undefined,
+    causal,
+    dropout: dropout ? { rate: 0.3, key: streamKey(3, "dropout/weights") } : undefined,
     qkv: drawn("qkv", n * 3 * heads * d).map((x) => 2 * x),
     dy: drawn("dy", n * heads * d),
+    ...furthest === undefined ? {} : { keys: table("keys"), values: table("values") },
   };
 }
 
-const cases = [
+function label({ lengths, d, causal, dropout, furthest }: Case): string {
+  return `documents of ${lengths}, heads of ${d}${causal ? ", causal" : ""}` +
+    `${dropout ? ", dropout" : ""}${furthest === undefined ? "" : `, distances up to ${furthest}`}`;
+}
+
+const shapes = [
   { lengths: [1], d: 1 },
   { lengths: [5, 1, 2], d: 3 },
   { lengths: [63, 64, 65], d: 4 },
@@ -103,56 +156,108 @@ const cases = [
   { lengths: [66, 3], d: 64 },
   { lengths: [67], d: 80 },
 ];
+const cases: Case[] = [
+  ...shapes.flatMap((shape, i) => [
+    { ...shape, dropout: i % 2 === 0 },
+    { ...shape, dropout: i % 2 === 1, causal: true },
+  ]),
+  // A tile of a head this wide has four rows.
+  { lengths: [19, 70], d: 132, causal: true, dropout: true },
+  { lengths: [1, 2], d: 2, furthest: 0 },
+  { lengths: [5, 1, 9], d: 3, furthest: 2, dropout: true },
+  { lengths: [130, 3], d: 4, furthest: 1, causal: true },
+  { lengths: [65, 131], d: 8, furthest: 16, dropout: true },
+  { lengths: [40, 23], d: 6, furthest: 70, causal: true, dropout: true },
+  { lengths: [129], d: 33, furthest: 5 },
+];
 
-for (const [index, { lengths, d }] of cases.entries()) {
-  for (const causal of [false, true]) {
-    const dropout = index % 2 === (causal ? 1 : 0);
-    const name = `documents of ${lengths}, heads of ${d}${causal ? ", causal" : ""}${
-      dropout ? ", dropout" : ""
-    }`;
-    testOn(["webgpu"], `tiled attention agrees with doubles: ${name}`, async () => {
-      const o = work(lengths, d, { causal, dropout });
-      const expected = reference(o);
-      const found = await computed(o);
-      const forward = worstRelative(found.y, expected.y as unknown as Float32Array);
-      assert(forward < 1e-5, `outputs differ by ${forward}`);
-      const backward = worstRelative(found.dqkv, expected.dqkv as unknown as Float32Array);
-      assert(backward < 1e-4, `gradients differ by ${backward}`);
+for (const one of cases) {
+  testOn(["webgpu"], `tiled attention agrees with doubles: ${label(one)}`, async () => {
+    const o = work(one);
+    const { y, gradients } = reference(o);
+    const [found, ...slopes] = await computed(o);
+    const forward = worstRelative(found!, y);
+    assert(forward < 1e-5, `outputs differ by ${forward}`);
+    // A table's gradient is a sum of what may cancel, as all of it does at K = 0.
+    const size = gradients.qkv.reduce((most, slope) => Math.max(most, Math.abs(slope)), 1e-3);
+    Object.entries(gradients).slice(0, slopes.length).forEach(([name, expected], i) => {
+      const backward = worstRelative(slopes[i]!, expected, size);
+      assert(backward < 1e-4, `gradients of ${name} differ by ${backward}`);
     });
-  }
+  });
 }
 
+testOn(["webgpu"], "tiled attention's gradients are slopes of differences", async () => {
+  for (
+    const one of [{ lengths: [9, 4], d: 5, furthest: 3, dropout: true }, {
+      lengths: [11],
+      d: 4,
+      furthest: 2,
+      causal: true,
+    }]
+  ) {
+    const o = work(one), at = doubles(o);
+    const [, ...slopes] = await computed(o);
+    (Object.keys(at) as (keyof Arrays)[]).forEach((name, i) => {
+      const direction = normal(streamKey(2, name), at[name].length);
+      const along = (step: number) => {
+        const moved = at[name].map((x, k) => x + step * direction[k]!);
+        const { y } = reference(o, { ...at, [name]: moved });
+        return sum(y.length, (k) => y[k]! * o.dy[k]!);
+      };
+      const expected = (along(1e-5) - along(-1e-5)) / 2e-5;
+      const found = sum(direction.length, (k) => slopes[i]![k]! * direction[k]!);
+      const size = Math.hypot(...slopes[i]!) * Math.hypot(...direction);
+      assert(Math.abs(found - expected) < 1e-5 * size, `${name}: ${found} against ${expected}`);
+    });
+  }
+});
+
 testOn(["webgpu"], "tiled attention gives the same bits twice", async () => {
-  const o = work([150, 40], 16, { causal: true, dropout: true });
+  const o = work({ lengths: [150, 40], d: 16, causal: true, dropout: true, furthest: 9 });
   assertEquals(await computed(o), await computed(o));
 });
 
-testOn(
-  ["webgpu"],
-  "tiled attention keeps no weights: memory grows with length, not its square",
-  async () => {
-    const held = () => (tf.memory() as unknown as { numBytesInGPU: number }).numBytesInGPU;
-    const { device } = tf.backend() as CheckedBackend;
-    const original = device.createBuffer;
-    let largest = 0;
-    Object.defineProperty(device, "createBuffer", {
-      value: (descriptor: GPUBufferDescriptor) => {
-        largest = Math.max(largest, descriptor.size);
-        return original.call(device, descriptor);
-      },
-      configurable: true,
-    });
-    const before = held(), t = 700, d = 4;
-    await computed(work([t], d, { causal: false, dropout: true }));
-    Object.defineProperty(device, "createBuffer", { value: original, configurable: true });
-    assert(largest > 0 && largest <= t * 3 * 2 * d * 4, `a buffer of ${largest} bytes`);
-    assertEquals(held(), before);
-  },
-);
+for (const furthest of [undefined, 5]) {
+  testOn(
+    ["webgpu"],
+    `tiled attention keeps no weights${
+      furthest === undefined ? "" : " by distance either"
+    }: memory grows with length, not its square`,
+    async () => {
+      const held = () => (tf.memory() as unknown as { numBytesInGPU: number }).numBytesInGPU;
+      const { device } = tf.backend() as CheckedBackend;
+      const original = device.createBuffer;
+      let largest = 0;
+      Object.defineProperty(device, "createBuffer", {
+        value: (descriptor: GPUBufferDescriptor) => {
+          largest = Math.max(largest, descriptor.size);
+          return original.call(device, descriptor);
+        },
+        configurable: true,
+      });
+      const before = held(), t = 700, d = 4;
+      await computed(work({ lengths: [t], d, dropout: true, furthest }));
+      Object.defineProperty(device, "createBuffer", { value: original, configurable: true });
+      // Queries, keys and values, or two sums for each row, head and distance.
+      const most = t * 2 * 4 * Math.max(3 * d, 2 * (2 * (furthest ?? 0) + 1));
+      assert(largest > 0 && largest <= most, `a buffer of ${largest} bytes`);
+      assertEquals(held(), before);
+    },
+  );
+}
 
 testOn(["webgpu"], "tiled attention survives scores that overflow an exponential", async () => {
-  const o = work([70], 8, { causal: false, dropout: false });
+  const o = work({ lengths: [70], d: 8 });
   const large = { ...o, qkv: o.qkv.map((x) => 30 * x) };
-  const found = await computed(large);
-  assert(worstRelative(found.y, reference(large).y as unknown as Float32Array) < 1e-3);
+  const [found] = await computed(large);
+  assert(worstRelative(found!, reference(large).y) < 1e-3);
+});
+
+testOn(["webgpu"], "heads too wide for a workgroup's memory are refused", () => {
+  assertThrows(
+    () => tf.tidy(() => attention(tf.zeros([2, 900]), { offsets: Int32Array.of(0, 2), heads: 1 })),
+    RangeError,
+    "heads must have at most 256 features",
+  );
 });
