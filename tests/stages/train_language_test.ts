@@ -19,7 +19,7 @@ const small = {
   warmup: 2,
   eval_every: 4,
   eval_batches: 2,
-  sequences_at_once: 3,
+  chunk_tokens: 24,
   checkpoint_every: 5,
 };
 
