@@ -6,6 +6,7 @@
 import * as tf from "@tensorflow/tfjs";
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
 import "@tensorflow/tfjs-backend-wasm";
+import { MemoryError } from "./memory_error.ts";
 import { startWebgpu } from "./webgpu.ts";
 
 /** Where tensors live and are computed. */
@@ -23,7 +24,10 @@ export async function startBackend(name: BackendName): Promise<void> {
     throw new Error(`Cannot start backend "${name}": tfjs refused it here; try wasm or cpu`);
   }
   await tf.ready();
-  if (name === "wasm") shareOnClone();
+  if (name === "wasm") {
+    shareOnClone();
+    checkAllocations((tf.backend() as BackendWasm).wasm as unknown as Allocating);
+  }
   if (name === "cpu") quietly(() => tf.scalar(0).dispose());
 }
 
@@ -52,3 +56,33 @@ function shareOnClone(): void {
 }
 
 let sharing = false;
+
+interface Allocating {
+  readonly HEAPU8: Uint8Array;
+  _malloc(bytes: number): number;
+  _free(address: number): void;
+}
+
+/**
+ * Refuses what does not fit. tfjs takes what it is given for memory: address 0, where all such
+ * tensors would lie, or one past the end.
+ */
+function checkAllocations(wasm: Allocating): void {
+  if (checked.has(wasm)) return;
+  checked.add(wasm);
+  // Its first call puts another function in its place.
+  wasm._free(wasm._malloc(1));
+  const original = wasm._malloc;
+  wasm._malloc = (bytes) => {
+    const address = original(bytes);
+    if (address === 0 || (address >>> 0) + bytes > wasm.HEAPU8.byteLength) {
+      throw new MemoryError(
+        `Cannot allocate ${bytes} bytes: the wasm backend has at most 4 GiB, and already ` +
+          `${wasm.HEAPU8.byteLength}`,
+      );
+    }
+    return address;
+  };
+}
+
+const checked = /* @__PURE__ */ new WeakSet<Allocating>();

@@ -71,6 +71,15 @@ export function chunks(
   return runs;
 }
 
+/** The number of tokens of the chosen documents. */
+export function tokensOf(documents: Documents, chosen: ArrayLike<number>): number {
+  let tokens = 0;
+  for (let i = 0; i < chosen.length; i++) {
+    tokens += documents.offsets[chosen[i]! + 1]! - documents.offsets[chosen[i]!]!;
+  }
+  return tokens;
+}
+
 /** The documents' lengths from where they start. */
 export function lengthsOf(offsets: Int32Array): Int32Array {
   return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1]! - offsets[i]!);

@@ -54,8 +54,11 @@ export interface GptStep {
   readonly optimizer: OptimizerOptions;
   readonly moments: ReadonlyMap<string, Moments>;
   readonly clipNorm?: number | undefined;
-  /** Sequences to hold in memory at once: a larger batch's gradient is summed in pieces. */
-  readonly atOnce?: number;
+  /**
+   * Most tokens to hold in memory at once, but a sequence at least: a larger batch's gradient is
+   * summed in pieces. All, unless given.
+   */
+  readonly chunkTokens?: number;
 }
 
 /**
@@ -63,7 +66,7 @@ export interface GptStep {
  * disposed. Parameters the loss does not depend on, as under `bypass`, stay as they are.
  */
 export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
-  const parts = pieces(options.excerpts, options.atOnce);
+  const parts = pieces(options.excerpts, options.chunkTokens);
   const result = tf.tidy(() => {
     let loss: tf.Scalar | undefined;
     const gradients = new Map<string, tf.Tensor>();
@@ -114,12 +117,12 @@ export function gptGradients(
 /** Mean loss in nats per token over batches of equal size, without dropout. */
 export async function meanLoss(
   parameters: Parameters,
-  options: { shape: GptShape; batches: Iterable<Excerpts>; atOnce?: number },
+  options: { shape: GptShape; batches: Iterable<Excerpts>; chunkTokens?: number },
 ): Promise<number> {
   let sum = 0, tokens = 0;
   for (const batch of options.batches) {
     tokens += batch.next.length;
-    for (const { sequences, next } of pieces(batch, options.atOnce)) {
+    for (const { sequences, next } of pieces(batch, options.chunkTokens)) {
       const loss = tf.tidy(() => {
         const logits = predictNext(options.shape, parameters, { sequences });
         return crossEntropy(logits, next, { divisor: 1 });
@@ -131,9 +134,17 @@ export async function meanLoss(
   return sum / tokens;
 }
 
-/** A batch in pieces of `atOnce` sequences; whole unless given. */
-function pieces({ sequences: { ids, length }, next }: Excerpts, atOnce?: number): Excerpts[] {
-  const step = (atOnce ?? ids.length / length) * length;
+/** How many sequences of `length` tokens are held in memory at once. */
+export function sequencesAtOnce(chunkTokens: number, length: number): number {
+  return Math.max(1, Math.floor(chunkTokens / length));
+}
+
+/** A batch in pieces. */
+function pieces(
+  { sequences: { ids, length }, next }: Excerpts,
+  chunkTokens = ids.length,
+): Excerpts[] {
+  const step = sequencesAtOnce(chunkTokens, length) * length;
   return Array.from({ length: Math.ceil(ids.length / step) }, (_, i) => ({
     sequences: { ids: ids.subarray(i * step, (i + 1) * step), length },
     next: next.subarray(i * step, (i + 1) * step),

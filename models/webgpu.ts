@@ -26,7 +26,8 @@ export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
   await new Promise((resolve) => setTimeout(resolve, 0));
   const failure = backend.takeFailure();
   if (failure !== undefined) {
-    throw new Error(`Cannot compute on the device: ${failure}`, { cause });
+    failure.cause = cause;
+    throw failure;
   }
   if (values === undefined) throw cause;
   return values;

@@ -13,6 +13,7 @@ import { measure } from "../models/training.ts";
 import { trainedFrom } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
+import { withinMemory } from "./training/within_memory.ts";
 
 const params = z.strictObject({
   split: z.enum(["train", "validation", "test"]).default("test").describe("Split to classify"),
@@ -28,7 +29,7 @@ export const evaluate = defineStage<Params>({
   inputs: { tokens: {}, weights: {} },
   outputs: { metrics: { kind: "file", exactness: "numeric" } },
   numeric: true,
-  run,
+  run: withinMemory(run, "a single document is too long, tokenize's max_length"),
 });
 
 async function run(context: StageContext<Params>): Promise<void> {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { gptSpecs, type Sequences } from "../models/gpt.ts";
-import { type Excerpts, meanLoss } from "../models/gpt_training.ts";
+import { type Excerpts, meanLoss, sequencesAtOnce } from "../models/gpt_training.ts";
 import { intensityProfiles } from "../models/intensity_profile.ts";
 import {
   disposeParameters,
@@ -19,12 +19,13 @@ import { decodeTensors } from "../models/safetensors.ts";
 import { gptFrom, type TrainedGpt } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
+import { withinMemory } from "./training/within_memory.ts";
 
 const params = z.strictObject({
   most: z.int().min(1).default(4096).describe(
     "Excerpts of a split to measure on, at most, as long as the context and evenly spread",
   ),
-  sequences_at_once: z.int().min(1).default(16).describe("Sequences in memory at once"),
+  chunk_tokens: z.int().min(1).default(4096).describe("Tokens in memory at once; bounds memory"),
 });
 
 type Params = z.infer<typeof params>;
@@ -41,7 +42,7 @@ export const evaluateLanguage = defineStage<Params>({
   inputs: { tokens: {}, weights: {} },
   outputs: { metrics: { kind: "file", exactness: "numeric" } },
   numeric: true,
-  run,
+  run: withinMemory(run, "a single sequence is too long, train's context"),
 });
 
 async function run(context: StageContext<Params>): Promise<void> {
@@ -83,8 +84,9 @@ async function measure(
   },
 ) {
   const { shape } = trained;
-  const { most, sequences_at_once: atOnce } = context.params;
+  const { most, chunk_tokens: chunkTokens } = context.params;
   const length = shape.context;
+  const atOnce = sequencesAtOnce(chunkTokens, length);
   const splits = [];
   for (const split of ["validation", "test"]) {
     const text = file.splits[split]?.ids;
@@ -94,7 +96,7 @@ async function measure(
       length,
       atOnce,
     });
-    const lossNats = await meanLoss(parameters, { shape, batches });
+    const lossNats = await meanLoss(parameters, { shape, batches, chunkTokens });
     const tokens = batches.reduce((sum, batch) => sum + batch.next.length, 0);
     splits.push({ split, tokens, lossNats, bits: lossNats / Math.LN2 });
   }

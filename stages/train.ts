@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
-import type { Documents } from "../models/batch.ts";
+import { type Documents, tokensOf } from "../models/batch.ts";
 import { type ClassifierShape, classifierSpecs, entersAttention } from "../models/classifier.ts";
 import { FUSIONS, GATE_REDUCES } from "../models/fusion.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
@@ -25,6 +25,7 @@ import {
   saveState,
   type TrainingState,
 } from "./training/state.ts";
+import { withinMemory } from "./training/within_memory.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -87,6 +88,9 @@ interface Progress {
   bestEpoch: number;
 }
 
+/** Pieces of `chunk_tokens` that are sent to a device before it is waited for. */
+const MOST_UNREAD = 64;
+
 type Loss = ReturnType<typeof trainStep>;
 
 type State = TrainingState<Progress>;
@@ -105,7 +109,7 @@ export const train = defineStage<Params>({
   },
   numeric: true,
   checkpoints: true,
-  run,
+  run: withinMemory(run, "a single document is too long, tokenize's max_length"),
 });
 
 async function run(context: StageContext<Params>): Promise<void> {
@@ -204,8 +208,10 @@ async function trainEpochs(
   const documents = train.chosen.length;
   const stepsPerEpoch = Math.ceil(documents / p.batch);
   const { progress } = state;
-  // Reading a loss waits for the device: on a GPU that is done seldom.
+  // Reading a loss waits for the device: on a GPU that is done seldom. But what is sent there for a
+  // step takes memory until it is done, so that many tokens do not wait unread.
   const readEvery = context.backend === "webgpu" ? 50 : 5;
+  let unread = 0;
   while (progress.epoch < p.epochs && !exhausted(progress, p)) {
     const order = permutation(streamKey(p.seed, `shuffle/epoch.${progress.epoch}`), documents);
     const pending: { loss: Loss; n: number }[] = [];
@@ -215,6 +221,7 @@ async function trainEpochs(
         loss.dispose();
       }
       pending.length = 0;
+      unread = 0;
       if (!Number.isFinite(progress.lossSum)) {
         throw new StageError(
           `Cannot train: the loss must stay finite, found ${progress.lossSum} by step ` +
@@ -243,9 +250,13 @@ async function trainEpochs(
         chunkTokens: p.chunk_tokens,
       });
       pending.push({ loss, n: chosen.length });
+      unread += tokensOf(train.documents, chosen);
       progress.batches++;
       progress.steps++;
-      if (progress.steps % readEvery === 0 || progress.batches === stepsPerEpoch) await flush();
+      if (
+        progress.steps % readEvery === 0 || progress.batches === stepsPerEpoch ||
+        unread >= MOST_UNREAD * p.chunk_tokens
+      ) await flush();
       if (progress.steps % p.checkpoint_every === 0) {
         await flush();
         await saveState(context.checkpoints, state);

@@ -13,6 +13,7 @@ import { RUNS } from "../models/intensity.ts";
 import { cosineRate } from "../models/optimizer.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { encodeTensors } from "../models/safetensors.ts";
+import { readTensor } from "../models/webgpu.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
@@ -23,6 +24,7 @@ import {
   saveState,
   type TrainingState,
 } from "./training/state.ts";
+import { withinMemory } from "./training/within_memory.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -48,7 +50,7 @@ const params = z.strictObject({
   clip_norm: z.number().positive().nullable().default(1).describe("Largest gradient norm, or null"),
   eval_every: count(1).default(250).describe("Steps between evaluations"),
   eval_batches: count(1).default(200).describe("Random batches of an evaluation, for each split"),
-  sequences_at_once: count(1).default(16).describe("Sequences in memory at once; bounds memory"),
+  chunk_tokens: count(1).default(4096).describe("Tokens in memory at once; bounds memory"),
   checkpoint_every: count(1).default(250).describe("Steps between checkpoints"),
 });
 
@@ -87,7 +89,7 @@ export const trainLanguage = defineStage<Params>({
   },
   numeric: true,
   checkpoints: true,
-  run,
+  run: withinMemory(run, "a single sequence is too long, context"),
 });
 
 async function run(context: StageContext<Params>): Promise<void> {
@@ -156,6 +158,7 @@ async function trainSteps(
   const p = context.params;
   const { progress } = state;
   const decayUntil = p.decay_until ?? p.iterations;
+  const waitEvery = Math.max(1, Math.floor(64 * p.chunk_tokens / (p.batch * p.context)));
   const schedule = { peak: p.learning_rate, least: p.min_learning_rate, warmup: p.warmup };
   while (true) {
     const { iteration } = progress;
@@ -185,8 +188,10 @@ async function trainSteps(
       },
       moments: state.moments,
       clipNorm: p.clip_norm ?? undefined,
-      atOnce: p.sequences_at_once,
+      chunkTokens: p.chunk_tokens,
     });
+    // What is sent to a device for a step takes memory until it is done: wait for it now and then.
+    if (progress.iteration % waitEvery === 0) await readTensor(loss);
     loss.dispose();
     progress.iteration++;
     if (progress.iteration % p.checkpoint_every === 0) await saveState(context.checkpoints, state);
@@ -212,7 +217,7 @@ async function evaluate(
     meanLoss(state.parameters, {
       shape,
       batches: batches(split),
-      atOnce: p.sequences_at_once,
+      chunkTokens: p.chunk_tokens,
     });
   const evaluation = {
     iteration,

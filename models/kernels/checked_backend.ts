@@ -6,6 +6,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import { MemoryError } from "../memory_error.ts";
 import { BufferPool } from "./buffer_pool.ts";
 
 /** Kernels named in an error that names none itself. */
@@ -47,7 +48,7 @@ interface Private {
 export class CheckedBackend extends WebGPUBackend {
   readonly #names = new Set<string>();
   readonly #recent: string[] = [];
-  #failure: string | undefined;
+  #failure: Error | undefined;
   readonly buffers: BufferPool;
   /** Kernels encoded since the backend was made. */
   dispatches = 0;
@@ -63,12 +64,16 @@ export class CheckedBackend extends WebGPUBackend {
     };
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      const { message } = (event as GPUUncapturedErrorEvent).error;
-      this.#failure ??= `the device reported for ${this.#suspect(message)}: ${message}`;
+      const { error } = event as GPUUncapturedErrorEvent;
+      const { message } = error;
+      const told = `the device reported for ${this.#suspect(message)}: ${message}`;
+      this.#failure ??= failureOf(told, error instanceof GPUOutOfMemoryError ? MemoryError : Error);
     });
     device.lost.then(({ message, reason }) => {
       if ((this as unknown as Private).disposed) return;
-      this.#failure ??= `the device was lost (${reason}: ${message}) after ${this.#suspect("")}`;
+      this.#failure ??= failureOf(
+        `the device was lost (${reason}: ${message}) after ${this.#suspect("")}`,
+      );
     });
     this.#label("createBindGroup");
     this.#label("createBuffer");
@@ -77,7 +82,7 @@ export class CheckedBackend extends WebGPUBackend {
   }
 
   /** What went wrong since the last call, if anything did: nothing computed since can be trusted. */
-  takeFailure(): string | undefined {
+  takeFailure(): Error | undefined {
     const failure = this.#failure;
     this.#failure = undefined;
     return failure;
@@ -180,9 +185,11 @@ export class CheckedBackend extends WebGPUBackend {
   }
 }
 
-const ADVICE = "take a smaller batch or smaller chunk_tokens";
+function failureOf(told: string, kind: ErrorConstructor | typeof MemoryError = Error): Error {
+  return new kind(`Cannot compute on the device: ${told}`);
+}
 
-/** @throws {RangeError} If a tensor is larger than a buffer or a binding of one may be. */
+/** @throws {MemoryError} If a tensor is larger than a buffer or a binding of one may be. */
 function checkSize(
   limits: GPUSupportedLimits,
   name: string,
@@ -191,15 +198,15 @@ function checkSize(
   const bytes = tf.util.sizeFromShape(shape) * (dtype === "complex64" ? 8 : 4);
   for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
     if (bytes > limits[limit]) {
-      throw new RangeError(
+      throw new MemoryError(
         `Cannot run kernel "${name}": a tensor of shape [${shape}] takes ${bytes} bytes; this ` +
-          `device's ${limit} is ${limits[limit]}; ${ADVICE}`,
+          `device's ${limit} is ${limits[limit]}`,
       );
     }
   }
 }
 
-/** @throws {RangeError} If a dimension has more workgroups than it may and tfjs cannot fold it. */
+/** @throws {MemoryError} If a dimension has more workgroups than it may and tfjs cannot fold it. */
 function checkWorkgroups(
   limits: GPUSupportedLimits,
   name: string,
@@ -209,9 +216,9 @@ function checkWorkgroups(
   const layout = program.dispatchLayout;
   const folds = layout !== undefined && layout.y === undefined && layout.z === undefined;
   if (program.dispatch.some((n) => n > (folds ? most ** 3 : most))) {
-    throw new RangeError(
+    throw new MemoryError(
       `Cannot run kernel "${name}": it takes [${program.dispatch}] workgroups; this device's ` +
-        `maxComputeWorkgroupsPerDimension is ${most}; ${ADVICE}`,
+        `maxComputeWorkgroupsPerDimension is ${most}`,
     );
   }
 }

@@ -107,7 +107,7 @@ Deno.test("a model without predictors has no intensities, one that bypasses them
 
 Deno.test("the loss does not depend on how many sequences are in memory", async () => {
   const all = await evaluated({});
-  const few = await evaluated({ params: { sequences_at_once: 3 } });
+  const few = await evaluated({ params: { chunk_tokens: 24 } });
   assertAlmostEquals(all.splits[0].lossNats, few.splits[0].lossNats, 1e-6);
   few.intensities.forEach(({ byPosition }: { byPosition: number[] }, i: number) => {
     byPosition.forEach((value, t) =>

@@ -30,3 +30,17 @@ export function writeToyCorpus(path: string, options: { validation?: boolean } =
     },
   });
 }
+
+/** A text that repeats: `abcdeabcde…`. */
+export function writeToyText(path: string): void {
+  const part = (length: number) => {
+    const ids = Uint16Array.from({ length }, (_, i) => i % 5);
+    return { labels: Uint16Array.of(0), offsets: Uint32Array.of(0, length), ids, clipped: 0 };
+  };
+  writeTokenFile(path, {
+    vocabularySize: 5,
+    maxLength: 300,
+    classes: ["text"],
+    splits: { train: part(300), validation: part(60), test: part(60) },
+  });
+}

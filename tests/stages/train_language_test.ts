@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { writeTokenFile } from "../../data/token_file.ts";
 import { generate } from "../../stages/generate.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { writeToyText } from "./toy_corpus.ts";
 
 const small = {
   run: 4,
@@ -19,23 +19,9 @@ const small = {
   warmup: 2,
   eval_every: 4,
   eval_batches: 2,
-  sequences_at_once: 3,
+  chunk_tokens: 24,
   checkpoint_every: 5,
 };
-
-/** A text that repeats: `abcdeabcde…`. */
-function writeText(path: string): void {
-  const part = (length: number) => {
-    const ids = Uint16Array.from({ length }, (_, i) => i % 5);
-    return { labels: Uint16Array.of(0), offsets: Uint32Array.of(0, length), ids, clipped: 0 };
-  };
-  writeTokenFile(path, {
-    vocabularySize: 5,
-    maxLength: 300,
-    classes: ["text"],
-    splits: { train: part(300), validation: part(60), test: part(60) },
-  });
-}
 
 interface Options {
   readonly checkpoints?: string;
@@ -44,7 +30,7 @@ interface Options {
 
 async function trained(params: Record<string, unknown> = {}, options: Options = {}) {
   const directory = Deno.makeTempDirSync();
-  writeText(join(directory, "corpus"));
+  writeToyText(join(directory, "corpus"));
   const stage: typeof trainLanguage = {
     ...trainLanguage,
     run: (context) =>
@@ -109,7 +95,7 @@ Deno.test("generated text is made of the symbols, the same with each seed, and t
   const { weights } = await trained({ iterations: 60, eval_every: 60 });
   const directory = Deno.makeTempDirSync();
   const write = (name: string) => join(directory, name);
-  writeText(write("corpus"));
+  writeToyText(write("corpus"));
   Deno.writeFileSync(write("weights"), weights);
   const symbols = [..."abcde"].map((letter) => letter.codePointAt(0));
   Deno.writeTextFileSync(write("vocabulary"), JSON.stringify({ unit: "character", symbols }));
