@@ -20,7 +20,7 @@ import {
   metricsSchema,
 } from "./results/inputs.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "./results/paper/paper_tables.ts";
-import { seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
+import { paperLatencySchema, seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
 import { lengthTable } from "./results/length_table.ts";
 import { csvText, writeTable } from "./results/table.ts";
 
@@ -38,11 +38,13 @@ const params = z.strictObject({
   published: tablesSchema.default({}),
   /** Per-seed differences read off the paper's figures, points. */
   paper_deltas: z.array(seriesSchema).default([]),
+  /** What the paper says of latency. */
+  paper_latencies: z.array(paperLatencySchema).default([]),
   /** Seeds behind each cell of the paper's tables. */
   paper_seeds: z.number().int().min(2).default(5),
   /** dataset → documents of the whole data set; a corpus of fewer is labelled a sample. */
   paper_documents: z.record(z.string(), z.number().int().positive()).default({}),
-  /** What the paper claims, each to be judged. */
+  /** What the paper claims; those on accuracy are judged. */
   claims: z.array(claimSchema).default([]),
 });
 
@@ -67,6 +69,7 @@ export const aggregate = defineStage({
       confidence: params.confidence,
       published: params.published,
       paperDeltas: params.paper_deltas,
+      paperLatencies: params.paper_latencies,
       paperSeeds: params.paper_seeds,
       paperDocuments: params.paper_documents,
       claims: params.claims,
@@ -92,8 +95,8 @@ export const aggregate = defineStage({
     }
 
     if (results.claims.length > 0) {
-      writeTable(folder, claimsTable(results));
-      writeTable(folder, comparisonsTable(results));
+      writeTable(folder, claimsTable(results.claims));
+      writeTable(folder, comparisonsTable(results, results.claims));
     }
 
     if (results.paper) {

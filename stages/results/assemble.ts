@@ -5,13 +5,13 @@
  */
 import { StageError } from "../../pipeline/errors.ts";
 import type { Claim } from "./claims/claim.ts";
-import { judgeClaims } from "./claims/judge.ts";
+import { accuracyDifferences, judgeClaims } from "./claims/judge.ts";
 import type { Corpus, History, Located, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
-import type { Series, Tables } from "./paper/numbers.ts";
+import type { PaperLatency, Series, Tables } from "./paper/numbers.ts";
 import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
-import { sum, summarize } from "./statistics/sample.ts";
+import { alphaOf, sum, summarize } from "./statistics/sample.ts";
 
 export interface AssembleOptions {
   readonly experiment: string;
@@ -21,6 +21,7 @@ export interface AssembleOptions {
   /** What the paper printed. */
   readonly published: Tables;
   readonly paperDeltas: readonly Series[];
+  readonly paperLatencies: readonly PaperLatency[];
   readonly paperSeeds: number;
   /** dataset → documents of the whole data set. */
   readonly paperDocuments: Readonly<Record<string, number>>;
@@ -89,8 +90,7 @@ export function assembleResults(
   histories.sort(compare);
 
   const conditions = summarizeConditions(runs, corpora, options);
-  // 1 − 0.95 is not the float nearest to 0.05.
-  const alpha = Math.round((1 - options.confidence) * 1e12) / 1e12;
+  const alpha = alphaOf(options.confidence);
   return {
     format: "lockstep-results/1",
     experiment: options.experiment,
@@ -119,12 +119,18 @@ export function assembleResults(
         ? [{ dataset, encoding, operator, seed, byPosition: metrics.gate.byPosition }]
         : []
     ),
-    claims: judgeClaims(options.claims, { conditions, datasets, alpha }),
-    paper: Object.keys(options.published).length + options.paperDeltas.length === 0
+    claims: judgeClaims(options.claims.filter((claim) => claim.metric === "accuracy"), {
+      datasets,
+      alpha,
+      differences: accuracyDifferences(conditions),
+    }),
+    paper: Object.keys(options.published).length + options.paperDeltas.length +
+          options.paperLatencies.length === 0
       ? null
       : reanalyse({
         tables: options.published,
         series: options.paperDeltas,
+        latencies: options.paperLatencies,
         claims: options.claims,
         seeds: options.paperSeeds,
         baseline: options.baseline,

@@ -77,6 +77,27 @@ export const corpusSchema = z.object({
 });
 export type Corpus = z.infer<typeof corpusSchema>;
 
+/** Models timed in turn on the same documents. */
+export const latencySchema = z.object({
+  backend: z.string(),
+  documents: count,
+  batches: count,
+  /** Documents of a batch; the last may have fewer. */
+  batch: count,
+  tokensPerDocument: z.number(),
+  /** Rounds before those that count. */
+  warmUp: count,
+  models: z.array(z.object({
+    operator: z.string(),
+    encoding: z.string(),
+    seed: z.number().int(),
+    size: z.record(z.string(), z.number()),
+    /** Milliseconds to classify all documents, one value for each round. */
+    passMs: z.array(z.number().positive()).min(1),
+  })),
+});
+export type Latency = z.infer<typeof latencySchema>;
+
 /**
  * Reads and checks one JSON artifact.
  *

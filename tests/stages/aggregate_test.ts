@@ -5,7 +5,7 @@ import type { Artifact } from "../../pipeline/stage.ts";
 import { pageHtml } from "../../stages/results/page/page.ts";
 import type { Results } from "../../stages/results/results.ts";
 import { runStage } from "../rig/run_stage.ts";
-import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+import { AG, ARXIV, type MadeUp, madeUpInputs, NO_LATENCIES, SHORT } from "./results/made_up.ts";
 
 const published = {
   table1: {
@@ -120,7 +120,12 @@ Deno.test("a corpus of which a subset was taken is a sample, whatever is known o
   const { source } = results.datasets[0]!.corpus!;
   assertEquals(source.kind, "sample");
   assert(source.note.includes("Only 50000 of the 50001 documents were used."), source.note);
-  const page = pageHtml(results, { figures: [], tableFiles: [], resultsSha256: "" });
+  const page = pageHtml(results, {
+    latencies: NO_LATENCIES,
+    figures: [],
+    tableFiles: [],
+    resultsSha256: "",
+  });
   assert(/40.000 of 40.001/.test(page));
   assert(!page.includes("full data"));
 });

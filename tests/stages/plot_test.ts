@@ -2,10 +2,18 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
+import { plotLatency } from "../../stages/plot_latency.ts";
 import { stretched } from "../../stages/results/chart/gates_chart.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+import {
+  AG,
+  ARXIV,
+  gatheredLatencies,
+  type MadeUp,
+  madeUpInputs,
+  SHORT,
+} from "./results/made_up.ts";
 
 async function resultsOf(grids: readonly MadeUp[], params: unknown = {}): Promise<Artifact> {
   const directory = Deno.makeTempDirSync();
@@ -14,7 +22,10 @@ async function resultsOf(grids: readonly MadeUp[], params: unknown = {}): Promis
   return artifact(run.outputs["results"]!);
 }
 
-async function drawn(results: Artifact, params: { kind: string; title?: string }) {
+async function drawn(
+  results: Artifact,
+  params: { kind: string; title?: string; published?: unknown },
+) {
   const directory = Deno.makeTempDirSync();
   const run = await runStage(plot, params, { directory, inputs: { results } });
   const folder = run.outputs["figures"]!;
@@ -61,7 +72,7 @@ Deno.test("the delta figure shows each panel's data kind, means, intervals and a
 
 Deno.test("figures have the same bytes when drawn twice in one process", async () => {
   const results = await resultsOf([AG, SHORT]);
-  for (const kind of ["delta", "curves", "accuracy", "gates", "operators"]) {
+  for (const kind of ["delta", "curves", "accuracy", "accuracy_bars", "gates", "operators"]) {
     const first = await drawn(results, { kind });
     const second = await drawn(results, { kind });
     assertEquals(first.svg, second.svg);
@@ -114,6 +125,47 @@ Deno.test("the accuracy figure marks what the paper printed, only where the data
   assert(shown.includes("80.00 ± 0.28"));
   // One square for the one printed value; colour of no other mark.
   assertEquals(svg.match(/stroke="#D55E00"/g)?.length, 1);
+});
+
+Deno.test("the accuracy bars start at nought, the paper's own in a panel that says whose they are", async () => {
+  const published = { arxiv: { gate_scalar: [67], add: [62] } };
+  const { svg } = await drawn(await resultsOf([AG]), { kind: "accuracy_bars", published });
+  assertWellFormed(svg);
+  const shown = texts(svg);
+  assert(shown.includes("The paper's Table 2 and Figure 4a (ArXiv), not our runs"));
+  assert(shown.includes("91.19 ± 0.10") && shown.includes("about 67"), shown.join("\n"));
+  // Three bars of ours are full, two of the paper's are hollow.
+  assertEquals(svg.match(/fill="#0072B2"/g)?.length, 3);
+  assertEquals(svg.match(/stroke="#D55E00"/g)?.length, 2);
+});
+
+Deno.test("the latency bars name the machine's and the paper's milliseconds apart", async () => {
+  const results = await resultsOf([SHORT]);
+  const passMs = { add: [[200, 202], [198, 200]], gate_scalar: [[220, 222], [216, 218]] };
+  const { latencies } = await gatheredLatencies(results, {
+    grids: [{ dataset: "short", passMs }],
+    params: {
+      published: [{
+        dataset: "arxiv",
+        table: "table2",
+        figure: "Figure 4b",
+        operators: [
+          { operator: "gate_cnn", words: "slightly higher", milliseconds: 911 },
+          { operator: "gate_scalar", words: "highest", milliseconds: 902 },
+        ],
+      }],
+    },
+  });
+  const directory = Deno.makeTempDirSync();
+  const run = await runStage(plotLatency, {}, { directory, inputs: { results, latencies } });
+  const svg = Deno.readTextFileSync(join(run.outputs["figures"]!, "latency.svg"));
+  assertWellFormed(svg);
+  const shown = texts(svg);
+  assert(shown.includes("Synthetic, short · synthetic data, measured on this machine"));
+  assert(shown.includes("The paper's Figure 4b (ArXiv), not our runs"));
+  assert(shown.some((text) => text.startsWith("100 ± 0.71")), shown.join("\n"));
+  assert(shown.some((text) => text.includes("; +9.5 [")), shown.join("\n"));
+  assert(shown.includes("902; by Table 2 “highest”"));
 });
 
 Deno.test("the gate figure shows gated operators alone, long profiles as means of stretches", async () => {

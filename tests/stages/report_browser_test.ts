@@ -3,9 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
+import { plotLatency } from "../../stages/plot_latency.ts";
 import { report } from "../../stages/report.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { AG, ARXIV, madeUpInputs, SHORT } from "./results/made_up.ts";
+import { AG, ARXIV, gatheredLatencies, madeUpInputs, SHORT } from "./results/made_up.ts";
 
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -104,13 +105,24 @@ async function madeUpPage(): Promise<string> {
   const { outputs } = await runStage(aggregate, { title: "Made up" }, { directory, inputs });
   const results = artifact(outputs["results"]!);
   const figures = [];
-  for (const kind of ["accuracy", "delta", "curves", "operators"]) {
+  for (const kind of ["accuracy", "accuracy_bars", "delta", "curves", "operators"]) {
     const own = Deno.makeTempDirSync();
     const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
   const tables = artifact(outputs["tables"]!);
-  const run = await runStage(report, {}, { directory, inputs: { results, tables, figures } });
+  const passMs = { add: [[100, 101], [99, 100]], gate_scalar: [[110, 111], [108, 109]] };
+  const timed = await gatheredLatencies(results, { grids: [{ dataset: "arxiv", passMs }] });
+  const own = Deno.makeTempDirSync();
+  const drawn = await runStage(plotLatency, {}, {
+    directory: own,
+    inputs: { results, latencies: timed.latencies },
+  });
+  figures.push(artifact(drawn.outputs["figures"]!));
+  const run = await runStage(report, {}, {
+    directory,
+    inputs: { results, tables, figures, ...timed },
+  });
   return Deno.readTextFileSync(run.outputs["page"]!);
 }
 

@@ -3,7 +3,15 @@ import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { report } from "../../stages/report.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { AG, ARXIV, type MadeUp, madeUpInputs, SHORT } from "./results/made_up.ts";
+import {
+  AG,
+  ARXIV,
+  gatheredLatencies,
+  type MadeUp,
+  madeUpInputs,
+  type MadeUpTimes,
+  SHORT,
+} from "./results/made_up.ts";
 
 const published = {
   table1: {
@@ -15,9 +23,18 @@ const claims = [{
   id: "A1",
   statement: "On ArXiv the <scalar> gate beats addition",
   compare: [{ dataset: "arxiv", operator: "gate_scalar", published: 6.51 }],
+}, {
+  id: "A7",
+  statement: "The scalar gate takes longer",
+  metric: "latency",
+  compare: [{ dataset: "arxiv", operator: "gate_scalar" }],
 }];
 
-async function paged(grids: readonly MadeUp[], title = "Fusion Matters") {
+async function paged(
+  grids: readonly MadeUp[],
+  title = "Fusion Matters",
+  times: readonly MadeUpTimes[] = [],
+) {
   const directory = Deno.makeTempDirSync();
   const inputs = madeUpInputs(directory, grids);
   const params = { published, title, claims };
@@ -30,7 +47,11 @@ async function paged(grids: readonly MadeUp[], title = "Fusion Matters") {
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
   const tables = artifact(outputs["tables"]!);
-  const run = await runStage(report, {}, { directory, inputs: { results, tables, figures } });
+  const timed = await gatheredLatencies(results, { grids: times, params: { claims } });
+  const run = await runStage(report, {}, {
+    directory,
+    inputs: { results, tables, figures, ...timed },
+  });
   return { page: Deno.readTextFileSync(run.outputs["page"]!), results };
 }
 
@@ -76,7 +97,9 @@ Deno.test("the page asks nothing of the network", async () => {
   const { page } = await paged([AG, SHORT]);
   const addresses = [...page.matchAll(/\b(?:src|href|xlink:href|action)="([^"]*)"/g)]
     .map((match) => match[1]!);
-  for (const address of addresses) assert(/^(#|\.\.\/tables\/[\w.]+$)/.test(address), address);
+  for (const address of addresses) {
+    assert(/^(#|\.\.\/tables\/(\w+\/)?[\w.]+$)/.test(address), address);
+  }
   assert(!/@import|url\((?!#)|<script|<link|<iframe/.test(page));
 });
 
@@ -159,4 +182,19 @@ Deno.test("a page without a single run still opens", async () => {
   const { page } = await paged([]);
   tagsOf(page);
   assertStringIncludes(page, "No run has been evaluated yet");
+});
+
+Deno.test("latencies stand in a part of their own that says where they were measured", async () => {
+  const passMs = { add: [[100, 101], [99, 100]], gate_scalar: [[110, 111], [108, 109]] };
+  const { page } = await paged([ARXIV, SHORT], "Fusion Matters", [{ dataset: "short", passMs }]);
+  tagsOf(page);
+  const start = page.indexOf("Latency, measured on this machine</h2>");
+  const table = page.indexOf('<table id="table2">');
+  assert(start > 0 && table > start && table < page.indexOf("</section>", start));
+  assertStringIncludes(page, "+9.5 [");
+  assertStringIncludes(page, '<a href="../tables/latency/timings.csv">');
+  // Claims on latency and on accuracy are in one table, in the order of their names.
+  const verdicts = page.slice(page.indexOf('<table id="claims">'), page.indexOf("</table>"));
+  assert(verdicts.indexOf(">A1<") > 0 && verdicts.indexOf(">A7<") > verdicts.indexOf(">A1<"));
+  assert(!(await paged([ARXIV])).page.includes("Latency, measured"));
 });

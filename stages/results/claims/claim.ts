@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 
-/** One operator's accuracy minus another's under the same seed. */
+/** One operator against another under the same seed. */
 const contrast = {
   dataset: z.string(),
   encoding: z.string(),
@@ -28,7 +28,10 @@ const comparisonSchema = z.strictObject({
 });
 export type Comparison = z.infer<typeof comparisonSchema>;
 
-/** Schema of a claim. Sizes are in percentage points of test accuracy. */
+/**
+ * Schema of a claim. Sizes are percentage points of test accuracy; of latency, percent of that of
+ * the operator compared against.
+ */
 export const claimSchema = z.strictObject({
   /** Short name: `A1`. */
   id: z.string().min(1),

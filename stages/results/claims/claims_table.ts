@@ -11,7 +11,7 @@ import type { Table } from "../table.ts";
 import type { JudgedClaim, JudgedComparison } from "./claim.ts";
 
 /** One row per claim. */
-export function claimsTable(results: Results): Table {
+export function claimsTable(claims: readonly JudgedClaim[]): Table {
   return {
     id: "claims",
     caption: "The paper's claims and what became of them",
@@ -22,7 +22,7 @@ export function claimsTable(results: Results): Table {
       { title: "Does the claim stand?" },
       { title: "On" },
     ],
-    rows: results.claims.map((claim) => [
+    rows: claims.map((claim) => [
       claim.id,
       claim.statement,
       claim.verdict,
@@ -41,11 +41,12 @@ export function claimsTable(results: Results): Table {
 }
 
 /** One row per comparison, with everything the verdict rests on. */
-export function comparisonsTable(results: Results): Table {
+export function comparisonsTable(results: Results, claims: readonly JudgedClaim[]): Table {
   const level = Math.round(results.confidence * 100);
   return {
     id: "comparisons",
-    caption: "What each verdict rests on, differences in percentage points",
+    caption: "What each verdict rests on: differences of accuracy in percentage points, of " +
+      "latency in percent",
     columns: [
       { title: "Claim" },
       { title: "Difference" },
@@ -61,7 +62,7 @@ export function comparisonsTable(results: Results): Table {
       { title: "Signed-rank p", align: "right" },
       { title: "Seeds needed", align: "right" },
     ],
-    rows: results.claims.flatMap((claim) =>
+    rows: claims.flatMap((claim) =>
       claim.comparisons.map((each) => [
         claim.id,
         comparisonText(each, results),
@@ -81,7 +82,8 @@ export function comparisonsTable(results: Results): Table {
     notes: [
       "Seeds needed: for the deciding test to find the printed difference, or where none was " +
       "printed the smallest that matters, four times out of five at the spread seen here. " +
-      "Holm's correction runs over all comparisons that were tested.",
+      "Holm's correction runs over all comparisons of accuracies that were tested, and over those " +
+      "of latencies.",
     ],
   };
 }

@@ -8,11 +8,15 @@ import { holm } from "../statistics/holm.ts";
 import type { Claim, Comparison, JudgedClaim, JudgedComparison, Verdict } from "./claim.ts";
 import { decide, holds, measure, type Question } from "./verdict.ts";
 
-/** The results a judgement rests on. */
+/** One operator against another on a dataset, with an encoding. */
+export type Contrast = Pick<Comparison, "dataset" | "encoding" | "operator" | "against">;
+
+/** What a judgement rests on. */
 export interface Evidence {
-  readonly conditions: readonly Condition[];
   readonly datasets: readonly DatasetEntry[];
   readonly alpha: number;
+  /** A contrast's differences by seed, fractions. */
+  readonly differences: (contrast: Contrast) => ReadonlyMap<number, number>;
 }
 
 /** The claim's verdict from its comparisons': the first of these that occurs. */
@@ -26,12 +30,12 @@ const WORST_FIRST: readonly Verdict[] = [
 ];
 
 /**
- * Judges claims. Holm's correction runs over every comparison of every claim that ran. Runs on
- * synthetic data never count as evidence.
+ * Judges claims on one metric. Holm's correction runs over every comparison of every claim that
+ * ran. Runs on synthetic data never count as evidence.
  */
 export function judgeClaims(claims: readonly Claim[], evidence: Evidence): JudgedClaim[] {
   const pending = claims.flatMap((claim) =>
-    claim.metric === "latency" ? [] : claim.compare.map((comparison) => {
+    claim.compare.map((comparison) => {
       const question = questionOf(claim, comparison, evidence.alpha);
       const differences = differencesOf(comparison, evidence);
       return { claim, comparison, question, differences, outcome: measure(differences, question) };
@@ -74,10 +78,13 @@ function verdictOf(comparisons: readonly JudgedComparison[]): Verdict {
 }
 
 function noteOf(claim: Claim, comparisons: readonly JudgedComparison[]): string {
-  if (claim.metric === "latency") return "Latency is not measured by this experiment.";
   const idle = comparisons.filter((each) => each.verdict === "not run").length;
   if (comparisons.length === 0) return "No comparison is declared.";
-  if (idle === comparisons.length) return "Its conditions were not run.";
+  if (idle === comparisons.length) {
+    return claim.metric === "latency"
+      ? "No model of the paper's size was timed on its data."
+      : "Its conditions were not run.";
+  }
   return idle > 0 ? `${idle} of ${comparisons.length} comparisons were not run.` : "";
 }
 
@@ -91,8 +98,6 @@ function questionOf(claim: Claim, comparison: Comparison, alpha: number): Questi
     alpha,
   };
 }
-
-type Contrast = Pick<Comparison, "dataset" | "encoding" | "operator" | "against">;
 
 function secondOf(comparison: Comparison): Contrast | null {
   if (comparison.than === undefined) return null;
@@ -117,22 +122,28 @@ function differencesOf(comparison: Comparison, evidence: Evidence): number[] {
   });
 }
 
-function bySeed(contrast: Contrast, evidence: Evidence): Map<number, number> {
+function bySeed(contrast: Contrast, evidence: Evidence): ReadonlyMap<number, number> {
   const entry = evidence.datasets.find((each) => each.dataset === contrast.dataset);
-  const differences = new Map<number, number>();
-  if (entry?.corpus?.source.kind === "synthetic") return differences;
-  const find = (operator: string) =>
-    evidence.conditions.find((cell) =>
-      cell.dataset === contrast.dataset && cell.encoding === contrast.encoding &&
-      cell.operator === operator
-    )?.runs ?? [];
-  const base = find(contrast.against);
-  for (const run of find(contrast.operator)) {
-    const partner = base.find((other) => other.seed === run.seed);
-    if (partner === undefined || partner.documents !== run.documents) continue;
-    differences.set(run.seed, (run.correct - partner.correct) / run.documents);
-  }
-  return differences;
+  return entry?.corpus?.source.kind === "synthetic" ? new Map() : evidence.differences(contrast);
+}
+
+/** Differences in accuracy, for {@linkcode Evidence}. */
+export function accuracyDifferences(conditions: readonly Condition[]): Evidence["differences"] {
+  return (contrast) => {
+    const find = (operator: string) =>
+      conditions.find((cell) =>
+        cell.dataset === contrast.dataset && cell.encoding === contrast.encoding &&
+        cell.operator === operator
+      )?.runs ?? [];
+    const base = find(contrast.against);
+    const differences = new Map<number, number>();
+    for (const run of find(contrast.operator)) {
+      const partner = base.find((other) => other.seed === run.seed);
+      if (partner === undefined || partner.documents !== run.documents) continue;
+      differences.set(run.seed, (run.correct - partner.correct) / run.documents);
+    }
+    return differences;
+  };
 }
 
 function describe(

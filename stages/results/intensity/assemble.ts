@@ -6,7 +6,7 @@
 import { StageError } from "../../../pipeline/errors.ts";
 import type { Corpus, Located } from "../inputs.ts";
 import { compareDatasets } from "../order.ts";
-import { sum, summarize } from "../statistics/sample.ts";
+import { alphaOf, sum, summarize } from "../statistics/sample.ts";
 import { AVERAGE, type Claim, type Comparison } from "./claim.ts";
 import { findingsOf } from "./findings.ts";
 import type { History, Metrics, Published } from "./inputs.ts";
@@ -127,11 +127,6 @@ export function assembleResults(
     findings: findingsOf(options.published),
     missing: missingPlaces(histories).sort(compare),
   };
-}
-
-/** 1 − confidence, without the float's error. */
-export function alphaOf(confidence: number): number {
-  return Math.round((1 - confidence) * 1e12) / 1e12;
 }
 
 /** Whether numbers on this text may stand beside the paper's. */

@@ -4,9 +4,9 @@
  * @module
  */
 import { compareText } from "../order.ts";
-import { sum } from "../statistics/sample.ts";
+import { alphaOf, sum } from "../statistics/sample.ts";
 import type { Located } from "../inputs.ts";
-import { alphaOf, type AssembleOptions, type Place, placeOf } from "./assemble.ts";
+import { type AssembleOptions, type Place, placeOf } from "./assemble.ts";
 import type { Comparison } from "./claim.ts";
 import type { Speed } from "./inputs.ts";
 import { type Differences, judge } from "./judge.ts";

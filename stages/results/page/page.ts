@@ -9,7 +9,9 @@ import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
 import { datasetsByEncoding, encodingsByDataset, encodingTable } from "../encoding_table.ts";
 import { lengthTable } from "../length_table.ts";
-import { encodingTitle, operatorTitle } from "../order.ts";
+import type { Latencies } from "../latency/latencies.ts";
+import { latencyTable, timingTable } from "../latency/latency_tables.ts";
+import { compareText, encodingTitle, operatorTitle } from "../order.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
 import type { Results } from "../results.ts";
 import type { Table } from "../table.ts";
@@ -22,6 +24,8 @@ import { figureHtml, svgText, tableHtml } from "./parts.ts";
 export interface PageParts {
   /** Figures in order: their file stem and SVG text. */
   readonly figures: readonly { readonly name: string; readonly svg: string }[];
+  /** What timing showed. */
+  readonly latencies: Latencies;
   /** Names of the table files beside the page, in `../tables/`. */
   readonly tableFiles: readonly string[];
   /** SHA-256 of the results file every number comes from. */
@@ -31,10 +35,11 @@ export interface PageParts {
 /** The whole page as text. */
 export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
-    claimSection(results),
+    claimSection(results, parts.latencies),
     runSection(results),
     accuracySection(results, parts),
     deltaSection(results, parts),
+    latencySection(results, parts),
     figureSection(parts),
     lengthSection(results),
     paperSection(results, parts),
@@ -74,16 +79,18 @@ function noticeHtml(results: Results): Html | null {
   `;
 }
 
-function claimSection(results: Results): Section | null {
-  if (results.claims.length === 0) return null;
+function claimSection(results: Results, latencies: Latencies): Section | null {
+  const claims = [...results.claims, ...latencies.claims]
+    .sort((a, b) => compareText(a.id, b.id));
+  if (claims.length === 0) return null;
   return {
     id: "verdicts",
     title: "What held",
     body: html`
-      ${tableHtml(claimsTable(results))}
+      ${tableHtml(claimsTable(claims))}
       <details>
         <summary>What each verdict rests on</summary>
-        ${tableHtml(comparisonsTable(results))}
+        ${tableHtml(comparisonsTable(results, claims))}
       </details>
     `,
   };
@@ -231,9 +238,25 @@ function deltaSection(results: Results, parts: PageParts): Section | null {
   };
 }
 
+function latencySection(results: Results, parts: PageParts): Section | null {
+  const { latencies } = parts;
+  if (latencies.conditions.length === 0) return null;
+  const figure = parts.figures.find((each) => each.name === "latency");
+  return {
+    id: "latency",
+    title: "Latency, measured on this machine",
+    body: html`
+      <p>Unlike all other numbers here, these differ from one timing to the next.</p>
+      ${tableHtml(latencyTable(results, latencies))} ${figure ? drawn(figure) : null}
+      <details><summary>Every model that was timed</summary>
+      ${tableHtml(timingTable(results, latencies))}</details>
+    `,
+  };
+}
+
 function figureSection(parts: PageParts): Section | null {
   const others = parts.figures.filter((each) =>
-    !["accuracy", "delta", "published"].includes(each.name)
+    !["accuracy", "delta", "latency", "published"].includes(each.name)
   );
   if (others.length === 0) return null;
   return { id: "figures", title: "Figures", body: html`${others.map(drawn)}` };

@@ -73,6 +73,27 @@ export function conflictsOfTables(paper: PaperNumbers): Finding[] {
   );
 }
 
+/** Neighbours in a table's order of latencies, and what the figure's bars say of them. */
+export function conflictsOfLatencies(paper: PaperNumbers): Finding[] {
+  return paper.latencies.flatMap(({ dataset, table, figure, operators }) =>
+    operators.slice(1).map((slower, index) => {
+      const faster = operators[index]!;
+      const gap = slower.milliseconds - faster.milliseconds;
+      const named = (each: typeof slower) => `${operatorTitle(each.operator)} (“${each.words}”)`;
+      return {
+        agrees: gap > 0,
+        text: `${paperDataset(dataset)}, latency: ${tableTitle(table)} puts ${
+          named(slower)
+        } above ${named(faster)}; ${figure}'s bars read ${
+          fixed(slower.milliseconds, 0)
+        } ms against ${fixed(faster.milliseconds, 0)} ms${
+          gap > 0 ? "." : `, ${fixed(-gap, 0)} ms the other way.`
+        }`,
+      };
+    })
+  );
+}
+
 /** Claims whose own printed number has the other sign. */
 export function conflictsOfClaims(paper: PaperNumbers): Finding[] {
   return paper.claims.flatMap((claim) =>

@@ -6,14 +6,15 @@
 import { z } from "zod";
 import { type Claim, outcomeSchema } from "../claims/claim.ts";
 
-/** table → dataset → `operator` or `encoding.operator` → [mean, spread] or [mean], percent. */
-export const tablesSchema = z.record(
+/** dataset → `operator` or `encoding.operator` → [mean, spread] or [mean], percent. */
+export const paperTableSchema = z.record(
   z.string(),
-  z.record(
-    z.string(),
-    z.record(z.string(), z.union([z.tuple([z.number(), z.number()]), z.tuple([z.number()])])),
-  ),
+  z.record(z.string(), z.union([z.tuple([z.number(), z.number()]), z.tuple([z.number()])])),
 );
+export type PaperTable = z.infer<typeof paperTableSchema>;
+
+/** By table. */
+export const tablesSchema = z.record(z.string(), paperTableSchema);
 export type Tables = z.infer<typeof tablesSchema>;
 
 /** Per-seed differences read off a figure, percentage points. */
@@ -27,6 +28,23 @@ export const seriesSchema = z.strictObject({
   deltas: z.array(z.number()).min(2),
 });
 export type Series = z.infer<typeof seriesSchema>;
+
+/** What a paper says of latency: a table in words, a figure in bars. */
+export const paperLatencySchema = z.strictObject({
+  dataset: z.string(),
+  encoding: z.string().default("sinusoidal"),
+  table: z.string(),
+  figure: z.string(),
+  /** The table's words and the figure's bars; by the words from the lowest to the highest. */
+  operators: z.array(z.strictObject({
+    operator: z.string(),
+    words: z.string(),
+    milliseconds: z.number().positive(),
+  })),
+  /** Sizes of the paper's models and batches: only others of the same size speak of its claim. */
+  size: z.record(z.string(), z.number()).default({}),
+});
+export type PaperLatency = z.infer<typeof paperLatencySchema>;
 
 /** What was found in the paper's numbers. Differences are fractions. */
 export const reanalysisSchema = z.object({
@@ -59,6 +77,7 @@ export type Reanalysis = z.infer<typeof reanalysisSchema>;
 export interface PaperNumbers {
   readonly tables: Tables;
   readonly series: readonly Series[];
+  readonly latencies: readonly PaperLatency[];
   readonly claims: readonly Claim[];
   /** Seeds behind every table cell. */
   readonly seeds: number;

@@ -6,7 +6,12 @@
  */
 import { measure } from "../claims/verdict.ts";
 import { holm } from "../statistics/holm.ts";
-import { conflictsOfClaims, conflictsOfFigures, conflictsOfTables } from "./consistency.ts";
+import {
+  conflictsOfClaims,
+  conflictsOfFigures,
+  conflictsOfLatencies,
+  conflictsOfTables,
+} from "./consistency.ts";
 import type { PaperNumbers, Reanalysis } from "./numbers.ts";
 import { differencesOfTables } from "./table_differences.ts";
 
@@ -42,6 +47,7 @@ export function reanalyse(paper: PaperNumbers): Reanalysis {
     findings: [
       ...conflictsOfFigures(paper),
       ...conflictsOfTables(paper),
+      ...conflictsOfLatencies(paper),
       ...conflictsOfClaims(paper),
     ],
   };

@@ -34,6 +34,23 @@ export function summarize(values: readonly number[], confidence = 0.95): SampleS
   return { n, mean, sd, interval: [mean - half, mean + half] };
 }
 
+/**
+ * The median; of an even number of values the mean of the two in the middle.
+ *
+ * @throws {RangeError} If there is no value.
+ */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError("median: needs at least one value, got none");
+  const sorted = [...values].sort((a, b) => a - b);
+  const above = sorted[Math.floor(sorted.length / 2)]!;
+  return sorted.length % 2 === 1 ? above : (sorted[sorted.length / 2 - 1]! + above) / 2;
+}
+
+/** 1 − confidence, without the float's error: 1 − 0.95 is not the float nearest to 0.05. */
+export function alphaOf(confidence: number): number {
+  return Math.round((1 - confidence) * 1e12) / 1e12;
+}
+
 /** Sum in the order given. */
 export function sum(values: readonly number[]): number {
   let total = 0;

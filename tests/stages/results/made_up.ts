@@ -5,7 +5,9 @@
  */
 import { join } from "node:path";
 import type { Artifact } from "../../../pipeline/stage.ts";
-import { artifact } from "../../rig/run_stage.ts";
+import type { Latencies } from "../../../stages/results/latency/latencies.ts";
+import { aggregateLatency } from "../../../stages/aggregate_latency.ts";
+import { artifact, runStage } from "../../rig/run_stage.ts";
 
 export type Kind = "official" | "sample" | "synthetic";
 
@@ -55,6 +57,68 @@ export const SHORT: MadeUp = {
   meanLength: 30,
   correct: { add: [401, 399], gate_scalar: [409, 400] },
 };
+
+/** What aggregate_latency writes where nothing was timed. */
+export const NO_LATENCIES: Latencies = {
+  format: "lockstep-latencies/1",
+  backends: [],
+  conditions: [],
+  settings: [],
+  claims: [],
+  published: [],
+  accuracies: {},
+};
+
+/** Models timed beside each other: operator to milliseconds of each round, for each seed. */
+export interface MadeUpTimes {
+  readonly dataset: string;
+  readonly passMs: Readonly<Record<string, readonly (readonly number[])[]>>;
+  readonly batch?: number;
+  readonly maxLength?: number;
+}
+
+/** Writes what `latency` writes, two batches a pass, one artifact for each seed. */
+export function madeUpLatencies(folder: string, grids: readonly MadeUpTimes[]): Artifact[] {
+  return grids.flatMap(({ dataset, passMs, batch = 64, maxLength = 4096 }) =>
+    Object.values(passMs)[0]!.map((_, seed) => {
+      const path = join(folder, `latency-${dataset}-${seed}.json`);
+      Deno.writeTextFileSync(
+        path,
+        JSON.stringify({
+          backend: "wasm",
+          documents: 2 * batch,
+          batches: 2,
+          batch,
+          tokensPerDocument: 3870.5,
+          warmUp: 5,
+          models: Object.entries(passMs).map(([operator, seeds]) => ({
+            operator,
+            encoding: "sinusoidal",
+            seed,
+            size: { d: 128, heads: 8, layers: 2, d_ff: 256, max_length: maxLength },
+            passMs: seeds[seed],
+          })),
+        }),
+      );
+      return artifact(path, { dataset, seed: String(seed) });
+    })
+  );
+}
+
+/** Runs aggregate_latency on made-up timings; gives the inputs the report takes from it. */
+export async function gatheredLatencies(
+  results: Artifact,
+  options: { readonly grids: readonly MadeUpTimes[]; readonly params?: unknown },
+): Promise<Record<"latencies" | "latency_tables", Artifact>> {
+  const [directory, own] = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
+  const latencies = madeUpLatencies(own, options.grids);
+  const inputs = { results, latencies };
+  const { outputs } = await runStage(aggregateLatency, options.params ?? {}, { directory, inputs });
+  return {
+    latencies: artifact(outputs["latencies"]!),
+    latency_tables: artifact(outputs["tables"]!),
+  };
+}
 
 /** Writes the artifacts into `folder` and returns them as aggregate's inputs. */
 export function madeUpInputs(
