@@ -3,26 +3,27 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
-import { type Artifact, defineStage } from "../pipeline/stage.ts";
-import { accuracyTable, conditionRows } from "./results/accuracy_table.ts";
+import { defineStage } from "../pipeline/stage.ts";
+import { accuracyTable } from "./results/accuracy_table.ts";
 import { claimSchema } from "./results/claims/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
-import { assembleResults } from "./results/assemble.ts";
+import { assembleResults, datasetOf, placeOf } from "./results/assemble.ts";
 import { datasetsByEncoding, encodingTable } from "./results/encoding_table.ts";
-import { deltaTable, pairRows } from "./results/delta_table.ts";
+import { deltaTable } from "./results/delta_table.ts";
 import {
   artifactJson,
   corpusSchema,
   historySchema,
+  locatedJson,
   metricsSchema,
-  readJson,
 } from "./results/inputs.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "./results/paper/paper_tables.ts";
 import { seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
 import { lengthTable } from "./results/length_table.ts";
-import { csvText, latexText, markdownText, type Table } from "./results/table.ts";
+import { sourcesOf } from "./results/sources.ts";
+import { pairTable, runTable } from "./results/run_tables.ts";
+import { writeTable } from "./results/table.ts";
 
 const params = z.strictObject({
   /** Title of the experiment, shown above the results. */
@@ -52,21 +53,17 @@ export const aggregate = defineStage({
   inputs: { runs: { many: true }, histories: { many: true }, corpora: { many: true } },
   outputs: {
     results: { kind: "file", exactness: "numeric" },
+    // Which artifacts the results were read from.
+    sources: { kind: "file", exactness: "numeric" },
     tables: { kind: "folder", exactness: "numeric", publish: () => "tables" },
   },
   // deno-lint-ignore require-await
   async run(context) {
     const { params } = context;
-    const located = <T>(name: string, schema: z.ZodType<T>) =>
-      context.inputs(name).map((artifact) => ({
-        at: artifact.at,
-        value: readJson(artifact.path, schema, { what: describe(name, artifact) }),
-      }));
-    const results = assembleResults({
-      runs: located("runs", metricsSchema),
-      histories: located("histories", historySchema),
-      corpora: located("corpora", corpusSchema),
-    }, {
+    const runs = locatedJson(context, "runs", metricsSchema);
+    const histories = locatedJson(context, "histories", historySchema);
+    const corpora = locatedJson(context, "corpora", corpusSchema);
+    const results = assembleResults({ runs, histories, corpora }, {
       experiment: params.title,
       baseline: params.baseline,
       confidence: params.confidence,
@@ -77,34 +74,42 @@ export const aggregate = defineStage({
       claims: params.claims,
     });
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));
+    const named = (what: string, all: typeof runs | typeof histories) =>
+      all.map((each) => {
+        const { dataset, encoding, operator, seed } = placeOf(each);
+        return { what, of: `${dataset}/${encoding}/${operator}/${seed}`, sha256: each.sha256 };
+      });
+    const sources = sourcesOf([
+      ...named("metrics", runs),
+      ...named("history", histories),
+      ...corpora.map(({ at, sha256 }) => ({ what: "statistics", of: datasetOf(at), sha256 })),
+    ]);
+    Deno.writeTextFileSync(context.output("sources"), artifactJson(sources));
 
     const folder = context.output("tables");
-    const write = (name: string, text: string) => Deno.writeTextFileSync(join(folder, name), text);
-    const writeTable = (table: Table) => {
-      write(`${table.id}.md`, markdownText(table));
-      write(`${table.id}.tex`, latexText(table));
-    };
     for (const encoding of results.encodings) {
       const id = encoding === "sinusoidal" ? "table1" : `table1_${encoding}`;
-      writeTable(accuracyTable(results, { encoding, id }));
+      writeTable(folder, accuracyTable(results, { encoding, id }));
     }
-    for (const entry of datasetsByEncoding(results)) writeTable(encodingTable(results, entry));
-    const conditions = conditionRows(results);
-    write("table1.csv", csvText(conditions.columns, conditions.rows));
-    if (results.deltas.length > 0) writeTable(deltaTable(results));
-    const pairs = pairRows(results);
-    write("deltas.csv", csvText(pairs.columns, pairs.rows));
-    if (results.datasets.some((entry) => entry.corpus !== null)) writeTable(lengthTable(results));
-
+    for (const entry of datasetsByEncoding(results)) {
+      writeTable(folder, encodingTable(results, entry));
+    }
+    if (results.conditions.length > 0) writeTable(folder, runTable(results));
+    if (results.deltas.length > 0) {
+      writeTable(folder, deltaTable(results));
+      writeTable(folder, pairTable(results));
+    }
+    if (results.datasets.some((entry) => entry.corpus !== null)) {
+      writeTable(folder, lengthTable(results));
+    }
     if (results.claims.length > 0) {
-      writeTable(claimsTable(results));
-      writeTable(comparisonsTable(results));
+      writeTable(folder, claimsTable(results));
+      writeTable(folder, comparisonsTable(results));
     }
-
     if (results.paper) {
-      writeTable(paperSeriesTable(results.paper, results));
-      writeTable(paperTable(results.paper, results));
-      writeTable(findingsTable(results.paper));
+      writeTable(folder, paperSeriesTable(results.paper, results));
+      writeTable(folder, paperTable(results.paper, results));
+      writeTable(folder, findingsTable(results.paper));
     }
 
     for (const delta of results.deltas) {
@@ -112,8 +117,3 @@ export const aggregate = defineStage({
     }
   },
 });
-
-function describe(name: string, artifact: Artifact): string {
-  const at = Object.entries(artifact.at).sort().map(([axis, value]) => `${axis} ${value}`);
-  return `an artifact of input "${name}" (${at.join(", ") || "no coordinates"})`;
-}

@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
-import { type Artifact, defineStage } from "../pipeline/stage.ts";
-import { artifactJson, corpusSchema, readJson } from "./results/inputs.ts";
-import { assembleResults } from "./results/intensity/assemble.ts";
+import { defineStage } from "../pipeline/stage.ts";
+import { artifactJson, corpusSchema, locatedJson } from "./results/inputs.ts";
+import { assembleResults, datasetOf, placeOf } from "./results/intensity/assemble.ts";
 import { claimSchema, type JudgedClaim } from "./results/intensity/claim.ts";
 import {
   historySchema,
@@ -18,14 +17,10 @@ import {
 } from "./results/intensity/inputs.ts";
 import { assembleSpeeds } from "./results/intensity/speeds.ts";
 import { claimsTable, comparisonsTable, findingsTable } from "./results/intensity/claim_tables.ts";
-import {
-  differenceTable,
-  lossTable,
-  runRows,
-  speedTable,
-  textTable,
-} from "./results/intensity/tables.ts";
-import { csvText, latexText, markdownText, type Table } from "./results/table.ts";
+import { pairTable, runTable, timedTable } from "./results/intensity/run_tables.ts";
+import { differenceTable, lossTable, speedTable, textTable } from "./results/intensity/tables.ts";
+import { sourcesOf } from "./results/sources.ts";
+import { writeTable } from "./results/table.ts";
 
 const params = z.strictObject({
   title: z.string().default("Results").describe("Title of the experiment"),
@@ -45,6 +40,8 @@ export const aggregateIntensity = defineStage({
   },
   outputs: {
     results: { kind: "file", exactness: "numeric" },
+    // Which artifacts the results were read from. Those of the speeds stand with the speeds.
+    sources: { kind: "file", exactness: "numeric" },
     tables: { kind: "folder", exactness: "numeric", publish: () => "tables/intensity" },
     speeds: { kind: "file", exactness: "measured" },
     speed_tables: {
@@ -56,58 +53,51 @@ export const aggregateIntensity = defineStage({
   // deno-lint-ignore require-await
   async run(context) {
     const { params } = context;
-    const located = <T>(name: string, schema: z.ZodType<T>) =>
-      context.inputs(name).map((artifact) => ({
-        at: artifact.at,
-        value: readJson(artifact.path, schema, { what: describe(name, artifact) }),
-      }));
     const options = {
       experiment: params.title,
       confidence: params.confidence,
       published: params.published,
       claims: params.claims,
     };
-    const results = assembleResults({
-      runs: located("runs", metricsSchema),
-      histories: located("histories", historySchema),
-      corpora: located("corpora", corpusSchema),
-    }, options);
+    const runs = locatedJson(context, "runs", metricsSchema);
+    const histories = locatedJson(context, "histories", historySchema);
+    const corpora = locatedJson(context, "corpora", corpusSchema);
+    const results = assembleResults({ runs, histories, corpora }, options);
     const speeds = assembleSpeeds(
-      located("speeds", speedSchema),
+      locatedJson(context, "speeds", speedSchema),
       results.conditions,
       options,
     );
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));
+    const named = (what: string, all: typeof runs | typeof histories) =>
+      all.map((each) => {
+        const { dataset, variant, seed } = placeOf(each);
+        return { what, of: `${dataset}/${variant}/${seed}`, sha256: each.sha256 };
+      });
+    const sources = sourcesOf([
+      ...named("metrics", runs),
+      ...named("history", histories),
+      ...corpora.map(({ at, sha256 }) => ({ what: "statistics", of: datasetOf(at), sha256 })),
+    ]);
+    Deno.writeTextFileSync(context.output("sources"), artifactJson(sources));
     Deno.writeTextFileSync(context.output("speeds"), artifactJson(speeds));
 
-    const write = (folder: string, table: Table) => {
-      Deno.writeTextFileSync(join(folder, `${table.id}.md`), markdownText(table));
-      Deno.writeTextFileSync(join(folder, `${table.id}.tex`), latexText(table));
-    };
     const judged = (folder: string, claims: readonly JudgedClaim[]) => {
       if (claims.length === 0) return;
-      write(folder, claimsTable(claims));
-      write(folder, comparisonsTable(results, claims));
+      writeTable(folder, claimsTable(claims));
+      writeTable(folder, comparisonsTable(results, claims));
     };
     const folder = context.output("tables");
-    for (const table of [lossTable(results), differenceTable(results), textTable(results)]) {
-      if (table.rows.length > 0) write(folder, table);
-    }
-    if (results.findings.length > 0) write(folder, findingsTable(results));
-    const rows = runRows(results);
-    Deno.writeTextFileSync(join(folder, "losses.csv"), csvText(rows.columns, rows.rows));
+    const tables = [
+      ...[lossTable(results), runTable(results), differenceTable(results), pairTable(results)],
+      ...[textTable(results), findingsTable(results)],
+    ];
+    for (const table of tables) if (table.rows.length > 0) writeTable(folder, table);
     judged(folder, results.claims);
 
     const timed = context.output("speed_tables");
-    write(timed, speedTable(results, speeds));
-    const columns = ["run", "tokens_per_second", "tokens_per_second_cached", "change_percent"];
-    const speedRows = speeds.variants.map((each) => [
-      each.variant,
-      each.plain,
-      each.cached,
-      each.change,
-    ]);
-    Deno.writeTextFileSync(join(timed, "table1.csv"), csvText(columns, speedRows));
+    writeTable(timed, speedTable(results, speeds));
+    writeTable(timed, timedTable(results, speeds));
     judged(timed, speeds.claims);
 
     for (const delta of results.deltas) {
@@ -115,8 +105,3 @@ export const aggregateIntensity = defineStage({
     }
   },
 });
-
-function describe(name: string, artifact: Artifact): string {
-  const at = Object.entries(artifact.at).sort().map(([axis, value]) => `${axis} ${value}`);
-  return `an artifact of input "${name}" (${at.join(", ") || "no coordinates"})`;
-}

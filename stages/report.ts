@@ -3,20 +3,21 @@
  *
  * @module
  */
-import { basename } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 import { readJson } from "./results/inputs.ts";
 import { compareText } from "./results/order.ts";
+import { figuresOf } from "./results/page/figures.ts";
 import { pageHtml } from "./results/page/page.ts";
 import { resultsSchema } from "./results/results.ts";
+import { sourcesSchema, traceLinks } from "./results/sources.ts";
 
 const params = z.strictObject({});
 
 export const report = defineStage({
   name: "report",
   params,
-  inputs: { results: {}, tables: {}, figures: { many: true } },
+  inputs: { results: {}, sources: {}, tables: {}, figures: { many: true } },
   outputs: {
     page: { kind: "file", exactness: "numeric", publish: () => "report/index.html" },
   },
@@ -24,13 +25,17 @@ export const report = defineStage({
   async run(context) {
     const source = context.input("results");
     const results = readJson(source.path, resultsSchema, { what: "aggregate.results" });
-    const figures = context.inputs("figures")
-      .flatMap((artifact) => [...artifact.files])
-      .filter(([name]) => name.endsWith(".svg"))
-      .map(([name, path]) => ({ name: basename(name, ".svg"), svg: Deno.readTextFileSync(path) }))
-      .sort((a, b) => compareText(a.name, b.name));
+    const sources = readJson(context.input("sources").path, sourcesSchema, {
+      what: "aggregate.sources",
+    });
+    const figures = figuresOf(context.inputs("figures"));
     const tableFiles = [...context.input("tables").files.keys()].sort(compareText);
-    const page = pageHtml(results, { figures, tableFiles, resultsSha256: source.sha256 });
+    const page = pageHtml(results, {
+      figures,
+      tableFiles,
+      resultsSha256: source.sha256,
+      trace: traceLinks(sources),
+    });
     Deno.writeTextFileSync(context.output("page"), page);
   },
 });

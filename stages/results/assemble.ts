@@ -6,21 +6,12 @@
 import { StageError } from "../../pipeline/errors.ts";
 import type { Claim } from "./claims/claim.ts";
 import { judgeClaims } from "./claims/judge.ts";
-import type { Corpus, History, Metrics } from "./inputs.ts";
+import type { Corpus, History, Located, Metrics } from "./inputs.ts";
 import { compareDatasets, compareEncodings, compareOperators } from "./order.ts";
 import type { Series, Tables } from "./paper/numbers.ts";
 import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
 import { sum, summarize } from "./statistics/sample.ts";
-
-/** Coordinates of an artifact, `{ dataset, operator, seed }`. */
-export type At = Readonly<Record<string, string>>;
-
-/** A parsed artifact with its coordinates. */
-export interface Located<T> {
-  readonly at: At;
-  readonly value: T;
-}
 
 export interface AssembleOptions {
   readonly experiment: string;
@@ -44,6 +35,23 @@ interface Run {
   readonly metrics: Metrics;
 }
 
+/** Where a run stands; what its coordinates leave out is taken from its content. */
+export function placeOf(
+  { at, value }: Pick<Located<{ fusion: string; encoding: string; seed: number }>, "at" | "value">,
+): Cell {
+  return {
+    dataset: datasetOf(at),
+    encoding: value.encoding,
+    operator: at["operator"] ?? value.fusion,
+    seed: value.seed,
+  };
+}
+
+/** The data set that an artifact's coordinates name. */
+export function datasetOf(at: Located<unknown>["at"]): string {
+  return at["dataset"] ?? "data";
+}
+
 /**
  * Builds the results document.
  *
@@ -60,22 +68,16 @@ export function assembleResults(
   },
   options: AssembleOptions,
 ): Results {
-  const place = (at: At, value: { fusion: string; encoding: string; seed: number }) => ({
-    dataset: at["dataset"] ?? "data",
-    encoding: value.encoding,
-    operator: at["operator"] ?? value.fusion,
-    seed: value.seed,
-  });
-  const runs = artifacts.runs.map(({ at, value }): Run => ({
-    ...place(at, value),
-    metrics: value,
+  const runs = artifacts.runs.map((each): Run => ({
+    ...placeOf(each),
+    metrics: each.value,
   }));
-  const histories = artifacts.histories.map(({ at, value }) => ({ ...place(at, value), value }));
+  const histories = artifacts.histories.map((each) => ({ ...placeOf(each), value: each.value }));
   refuseTwins(runs, "evaluate.metrics");
   refuseTwins(histories, "train.history");
 
   const corpora = new Map(artifacts.corpora.map(({ at, value }) => {
-    const dataset = at["dataset"] ?? "data";
+    const dataset = datasetOf(at);
     return [dataset, asSample(value, options.paperDocuments[dataset])];
   }));
   const names = unique([...corpora.keys(), ...runs.map((run) => run.dataset)]);

@@ -3,10 +3,17 @@
  *
  * @module
  */
-import { accuracyText, datasetTitle, kindLabel, publishedText } from "./accuracy_table.ts";
+import {
+  accuracyText,
+  conditionData,
+  datasetTitle,
+  kindLabel,
+  publishedText,
+  runsAnchor,
+} from "./accuracy_table.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
 import type { DatasetEntry, Results } from "./results.ts";
-import type { Table } from "./table.ts";
+import { type Cell, type FileTable, rowsLink } from "./table.ts";
 
 /** Datasets that were run with more than one encoding. */
 export function datasetsByEncoding(results: Results): DatasetEntry[] {
@@ -20,7 +27,7 @@ export function datasetsByEncoding(results: Results): DatasetEntry[] {
 }
 
 /** Accuracy by encoding and operator, ours above the paper's where the data corresponds. */
-export function encodingTable(results: Results, entry: DatasetEntry): Table {
+export function encodingTable(results: Results, entry: DatasetEntry): FileTable {
   const cells = results.conditions.filter((cell) => cell.dataset === entry.dataset);
   const operators = results.operators.filter((name) =>
     cells.some((cell) => cell.operator === name)
@@ -28,7 +35,7 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
   const encodings = results.encodings.filter((name) =>
     cells.some((cell) => cell.encoding === name)
   );
-  const rows: string[][] = [];
+  const rows: Cell[][] = [];
   const breaks: number[] = [];
   for (const encoding of encodings) {
     const find = (operator: string) =>
@@ -38,7 +45,9 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
       `This run: ${kindLabel(entry)}`,
       ...operators.map((operator) => {
         const cell = find(operator);
-        return cell ? `${accuracyText(cell)}${cell.n > 1 ? ` (n = ${cell.n})` : ""}` : "not run";
+        if (cell === undefined) return "not run";
+        const text = `${accuracyText(cell)}${cell.n > 1 ? ` (n = ${cell.n})` : ""}`;
+        return { text, to: rowsLink(runsAnchor(cell)) };
       }),
     ]);
     if (operators.some((operator) => find(operator)?.published)) {
@@ -64,5 +73,6 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
     ],
     rows,
     breaks,
+    data: conditionData(results, cells),
   };
 }

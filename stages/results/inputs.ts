@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { StageError } from "../../pipeline/errors.ts";
+import type { Artifact, StageContext } from "../../pipeline/stage.ts";
 
 const share = z.number().min(0).max(1);
 const count = z.number().int().nonnegative();
@@ -99,6 +100,31 @@ export function readJson<T>(path: string, schema: z.ZodType<T>, options: { what:
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   return fail(`its field "${issue?.path.join(".") ?? ""}" is wrong: ${issue?.message ?? ""}`);
+}
+
+/** A parsed artifact with the coordinates of the instance that made it. */
+export interface Located<T> {
+  readonly at: Readonly<Record<string, string>>;
+  readonly sha256: string;
+  readonly value: T;
+}
+
+/** Reads and checks all JSON artifacts of an input. */
+export function locatedJson<T>(
+  context: Pick<StageContext<unknown>, "inputs">,
+  input: string,
+  schema: z.ZodType<T>,
+): Located<T>[] {
+  return context.inputs(input).map((artifact) => ({
+    at: artifact.at,
+    sha256: artifact.sha256,
+    value: readJson(artifact.path, schema, { what: describe(input, artifact) }),
+  }));
+}
+
+function describe(input: string, artifact: Artifact): string {
+  const at = Object.entries(artifact.at).sort().map(([axis, value]) => `${axis} ${value}`);
+  return `an artifact of input "${input}" (${at.join(", ") || "no coordinates"})`;
 }
 
 /** JSON text of an artifact: keys in the order they were written, a newline at the end. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { StageError } from "../../../pipeline/errors.ts";
-import type { Corpus } from "../inputs.ts";
+import type { Corpus, Located } from "../inputs.ts";
 import { compareDatasets } from "../order.ts";
 import { sum, summarize } from "../statistics/sample.ts";
 import { AVERAGE, type Claim, type Comparison } from "./claim.ts";
@@ -13,12 +13,6 @@ import type { History, Metrics, Published } from "./inputs.ts";
 import { type Differences, judge } from "./judge.ts";
 import type { Condition, Results } from "./results.ts";
 import { BASELINE, compareVariants, variantName } from "./variants.ts";
-
-/** A parsed artifact with its coordinates, `{ dataset, run, seed }`. */
-export interface Located<T> {
-  readonly at: Readonly<Record<string, string>>;
-  readonly value: T;
-}
 
 export interface AssembleOptions {
   readonly experiment: string;
@@ -34,12 +28,16 @@ export interface Place {
   readonly seed: number;
 }
 
+/** The text that an artifact's coordinates name. */
+export function datasetOf(at: Located<unknown>["at"]): string {
+  return at["dataset"] ?? "text";
+}
+
 /** The place of an artifact; what its coordinates leave out is taken from its content. */
 export function placeOf(
   { at, value }: Located<{ run: number; bypass: boolean; seed: number }>,
 ): Place {
-  const dataset = at["dataset"] ?? "text";
-  return { dataset, variant: at["run"] ?? variantName(value), seed: value.seed };
+  return { dataset: datasetOf(at), variant: at["run"] ?? variantName(value), seed: value.seed };
 }
 
 /**
@@ -58,7 +56,7 @@ export function assembleResults(
   options: AssembleOptions,
 ): Results {
   const corpora = new Map(artifacts.corpora.map(({ at, value }) => {
-    const dataset = at["dataset"] ?? "text";
+    const dataset = datasetOf(at);
     return [dataset, asSample(value, options.published.characters[dataset])];
   }));
   const metrics = artifacts.runs.map((each) => ({ ...placeOf(each), value: each.value }));
