@@ -40,6 +40,7 @@ export function escapeHtml(text: string): string {
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --mark: #2f6fb5; }
 @media (prefers-color-scheme: dark) { :root { --mark: #7db4ee; } }
+html { background: Canvas; color: CanvasText; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 a { color: var(--mark); }

@@ -4,17 +4,16 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 import { claimSchema } from "./results/claims/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/claims/claims_table.ts";
 import { artifactJson, latencySchema, locatedJson, readJson } from "./results/inputs.ts";
 import { assembleLatencies } from "./results/latency/assemble.ts";
-import { latencyTable, timingRows, timingTable } from "./results/latency/latency_tables.ts";
+import { latencyTable, timingTable } from "./results/latency/latency_tables.ts";
 import { paperLatencySchema, paperTableSchema } from "./results/paper/numbers.ts";
 import { resultsSchema } from "./results/results.ts";
-import { csvText, writeTable } from "./results/table.ts";
+import { writeTable } from "./results/table.ts";
 
 const params = z.strictObject({
   published: z.array(paperLatencySchema).default([]).describe("What the paper says of latency"),
@@ -48,8 +47,6 @@ export const aggregateLatency = defineStage({
       writeTable(folder, latencyTable(results, latencies));
       writeTable(folder, timingTable(results, latencies));
     }
-    const rows = timingRows(latencies);
-    Deno.writeTextFileSync(join(folder, "timings.csv"), csvText(rows.columns, rows.rows));
     if (latencies.claims.length > 0) {
       writeTable(folder, claimsTable(latencies.claims));
       writeTable(folder, comparisonsTable(results, latencies.claims));

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 import { artifactJson, locatedJson, readJson } from "./results/inputs.ts";
@@ -12,9 +11,10 @@ import { claimSchema } from "./results/intensity/claim.ts";
 import { claimsTable, comparisonsTable } from "./results/intensity/claim_tables.ts";
 import { publishedSchema, speedSchema } from "./results/intensity/inputs.ts";
 import { resultsSchema } from "./results/intensity/results.ts";
+import { timedTable } from "./results/intensity/run_tables.ts";
 import { assembleSpeeds } from "./results/intensity/speeds.ts";
 import { speedTable } from "./results/intensity/tables.ts";
-import { csvText, writeTable } from "./results/table.ts";
+import { writeTable } from "./results/table.ts";
 
 const params = z.strictObject({
   published: publishedSchema.prefault({}).describe("What the paper printed"),
@@ -44,14 +44,7 @@ export const aggregateSpeed = defineStage({
 
     const folder = context.output("tables");
     writeTable(folder, speedTable(results, speeds));
-    const columns = ["run", "tokens_per_second", "tokens_per_second_cached", "change_percent"];
-    const rows = speeds.variants.map((each) => [
-      each.variant,
-      each.plain,
-      each.cached,
-      each.change,
-    ]);
-    Deno.writeTextFileSync(join(folder, "table1.csv"), csvText(columns, rows));
+    writeTable(folder, timedTable(results, speeds));
     if (speeds.claims.length > 0) {
       writeTable(folder, claimsTable(speeds.claims));
       writeTable(folder, comparisonsTable(results, speeds.claims));

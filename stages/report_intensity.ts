@@ -3,19 +3,21 @@
  *
  * @module
  */
-import { basename } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 import { readJson } from "./results/inputs.ts";
 import { pageHtml } from "./results/intensity/page.ts";
 import { resultsSchema, speedsSchema } from "./results/intensity/results.ts";
 import { compareText } from "./results/order.ts";
+import { figuresOf } from "./results/page/figures.ts";
+import { sourcesSchema, traceLinks } from "./results/sources.ts";
 
 export const reportIntensity = defineStage({
   name: "report_intensity",
   params: z.strictObject({}),
   inputs: {
     results: {},
+    sources: {},
     speeds: {},
     tables: {},
     speed_tables: {},
@@ -29,14 +31,14 @@ export const reportIntensity = defineStage({
   async run(context) {
     const source = context.input("results");
     const results = readJson(source.path, resultsSchema, { what: "aggregate_intensity.results" });
-    const speeds = readJson(context.input("speeds").path, speedsSchema, {
+    const sources = readJson(context.input("sources").path, sourcesSchema, {
+      what: "aggregate_intensity.sources",
+    });
+    const timed = context.input("speeds");
+    const speeds = readJson(timed.path, speedsSchema, {
       what: "aggregate_speed.speeds",
     });
-    const figures = context.inputs("figures")
-      .flatMap((artifact) => [...artifact.files])
-      .filter(([name]) => name.endsWith(".svg"))
-      .map(([name, path]) => ({ name: basename(name, ".svg"), svg: Deno.readTextFileSync(path) }))
-      .sort((a, b) => compareText(a.name, b.name));
+    const figures = figuresOf(context.inputs("figures"));
     const filesOf = (input: string, folder: string) =>
       [...context.input(input).files.keys()].sort(compareText).map((name) =>
         `../tables/${folder}/${name}`
@@ -49,6 +51,8 @@ export const reportIntensity = defineStage({
         ...filesOf("speed_tables", "intensity_speed"),
       ],
       resultsSha256: source.sha256,
+      speedsSha256: timed.sha256,
+      trace: traceLinks(sources),
     });
     Deno.writeTextFileSync(context.output("page"), page);
   },

@@ -6,7 +6,7 @@
 import { fixed, percent } from "./format.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
 import type { Condition, DatasetEntry, PublishedCell, Results } from "./results.ts";
-import type { Table } from "./table.ts";
+import { type Cell, type Data, type FileTable, rowsAnchor, rowsLink } from "./table.ts";
 
 /** How a dataset's data relates to the paper's, in two or three words. */
 export function kindLabel(entry: DatasetEntry | undefined): string {
@@ -48,6 +48,16 @@ export function publishedText(cell: PublishedCell): string {
     : accuracyText({ mean: cell.mean, sd: cell.spread });
 }
 
+/** The anchor of a condition's runs, one by one. */
+export function runsAnchor(cell: Pick<Condition, "dataset" | "encoding" | "operator">): string {
+  return rowsAnchor("runs", cell.dataset, cell.encoding, cell.operator);
+}
+
+/** The anchor of a condition's timings, one by one. */
+export function timedAnchor(cell: Pick<Condition, "dataset" | "encoding" | "operator">): string {
+  return rowsAnchor("timed", cell.dataset, cell.encoding, cell.operator);
+}
+
 /**
  * Accuracy table of one encoding. Each dataset has a row of this run, naming its data, and, where
  * the data corresponds, a row of what the paper printed.
@@ -55,12 +65,12 @@ export function publishedText(cell: PublishedCell): string {
 export function accuracyTable(
   results: Results,
   options: { readonly encoding: string; readonly id: string },
-): Table {
+): FileTable {
   const conditions = results.conditions.filter((cell) => cell.encoding === options.encoding);
   const operators = results.operators.filter((name) =>
     conditions.some((cell) => cell.operator === name)
   );
-  const rows: string[][] = [];
+  const rows: Cell[][] = [];
   const breaks: number[] = [];
   for (const entry of results.datasets) {
     const cells = conditions.filter((cell) => cell.dataset === entry.dataset);
@@ -71,7 +81,7 @@ export function accuracyTable(
       `This run: ${kindLabel(entry)}, ${seedsText(cells)}`,
       ...operators.map((name) => {
         const cell = byOperator.get(name);
-        return cell ? accuracyText(cell) : "not run";
+        return cell ? { text: accuracyText(cell), to: rowsLink(runsAnchor(cell)) } : "not run";
       }),
     ]);
     if (cells.some((cell) => cell.published.length > 0)) {
@@ -98,14 +108,12 @@ export function accuracyTable(
     rows,
     breaks,
     notes: notes(results, conditions),
+    data: conditionData(results, conditions),
   };
 }
 
-/** The same numbers for programs, one row per condition, unrounded fractions. */
-export function conditionRows(results: Results): {
-  columns: string[];
-  rows: (string | number | null)[][];
-} {
+/** Conditions for programs, fractions. */
+export function conditionData(results: Results, conditions: readonly Condition[]): Data {
   const entries = new Map(results.datasets.map((entry) => [entry.dataset, entry]));
   return {
     columns: [
@@ -122,7 +130,7 @@ export function conditionRows(results: Results): {
       "published_mean",
       "published_spread",
     ],
-    rows: results.conditions.map((cell) => [
+    rows: conditions.map((cell) => [
       cell.dataset,
       entries.get(cell.dataset)?.corpus?.source.kind ?? "undescribed",
       cell.encoding,

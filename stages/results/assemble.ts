@@ -36,6 +36,23 @@ interface Run {
   readonly metrics: Metrics;
 }
 
+/** Where a run stands; what its coordinates leave out is taken from its content. */
+export function placeOf(
+  { at, value }: Pick<Located<{ fusion: string; encoding: string; seed: number }>, "at" | "value">,
+): Cell {
+  return {
+    dataset: datasetOf(at),
+    encoding: value.encoding,
+    operator: at["operator"] ?? value.fusion,
+    seed: value.seed,
+  };
+}
+
+/** The data set that an artifact's coordinates name. */
+export function datasetOf(at: Located<unknown>["at"]): string {
+  return at["dataset"] ?? "data";
+}
+
 /**
  * Builds the results document.
  *
@@ -52,25 +69,16 @@ export function assembleResults(
   },
   options: AssembleOptions,
 ): Results {
-  const place = (
-    at: Located<unknown>["at"],
-    value: { fusion: string; encoding: string; seed: number },
-  ) => ({
-    dataset: at["dataset"] ?? "data",
-    encoding: value.encoding,
-    operator: at["operator"] ?? value.fusion,
-    seed: value.seed,
-  });
-  const runs = artifacts.runs.map(({ at, value }): Run => ({
-    ...place(at, value),
-    metrics: value,
+  const runs = artifacts.runs.map((each): Run => ({
+    ...placeOf(each),
+    metrics: each.value,
   }));
-  const histories = artifacts.histories.map(({ at, value }) => ({ ...place(at, value), value }));
+  const histories = artifacts.histories.map((each) => ({ ...placeOf(each), value: each.value }));
   refuseTwins(runs, "evaluate.metrics");
   refuseTwins(histories, "train.history");
 
   const corpora = new Map(artifacts.corpora.map(({ at, value }) => {
-    const dataset = at["dataset"] ?? "data";
+    const dataset = datasetOf(at);
     return [dataset, asSample(value, options.paperDocuments[dataset])];
   }));
   const names = unique([...corpora.keys(), ...runs.map((run) => run.dataset)]);

@@ -7,10 +7,11 @@ import { datasetTitle, kindLabel } from "./accuracy_table.ts";
 import { counted, fixed, percent, points, pointsInterval } from "./format.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
 import type { Results } from "./results.ts";
-import type { Table } from "./table.ts";
+import { pairsAnchor } from "./run_tables.ts";
+import { type FileTable, rowsLink } from "./table.ts";
 
 /** The deltas for people, in percentage points. */
-export function deltaTable(results: Results): Table {
+export function deltaTable(results: Results): FileTable {
   const entries = new Map(results.datasets.map((entry) => [entry.dataset, entry]));
   const several = results.encodings.length > 1;
   const published = results.deltas.some((delta) => delta.published !== null);
@@ -37,7 +38,10 @@ export function deltaTable(results: Results): Table {
       ...(several ? [encodingTitle(delta.encoding)] : []),
       operatorTitle(delta.operator),
       String(delta.n),
-      points(delta.mean),
+      {
+        text: points(delta.mean),
+        to: rowsLink(pairsAnchor({ ...delta, against: delta.baseline })),
+      },
       delta.interval ? pointsInterval(delta.interval) : "needs 2 seeds",
       delta.sd === null ? "–" : fixed(delta.sd * 100, 2),
       `${delta.positive} / ${delta.negative}`,
@@ -49,27 +53,18 @@ export function deltaTable(results: Results): Table {
         ? ` ${counted(results.missing.length, "run")} of the grid missing.`
         : ""),
     ],
-  };
-}
-
-/** One row per pair, unrounded. */
-export function pairRows(results: Results): {
-  columns: string[];
-  rows: (string | number | null)[][];
-} {
-  const entries = new Map(results.datasets.map((entry) => [entry.dataset, entry]));
-  return {
-    columns: ["dataset", "data_kind", "encoding", "operator", "baseline", "seed", "delta"],
-    rows: results.deltas.flatMap((delta) =>
-      delta.pairs.map((pair) => [
-        delta.dataset,
-        entries.get(delta.dataset)?.corpus?.source.kind ?? "undescribed",
-        delta.encoding,
-        delta.operator,
-        delta.baseline,
-        pair.seed,
-        pair.delta,
-      ])
-    ),
+    data: {
+      columns: [
+        ...["dataset", "data_kind", "encoding", "operator", "baseline", "seeds"],
+        ...["delta_mean", "delta_sd", "interval_low", "interval_high"],
+        ...["positive", "negative", "published_delta"],
+      ],
+      rows: results.deltas.map((delta) => [
+        ...[delta.dataset, entries.get(delta.dataset)?.corpus?.source.kind ?? "undescribed"],
+        ...[delta.encoding, delta.operator, delta.baseline, delta.n, delta.mean, delta.sd],
+        ...[delta.interval?.[0] ?? null, delta.interval?.[1] ?? null],
+        ...[delta.positive, delta.negative, delta.published],
+      ]),
+    },
   };
 }

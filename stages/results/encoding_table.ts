@@ -5,14 +5,16 @@
  */
 import {
   accuracyText,
+  conditionData,
   datasetTitle,
   kindLabel,
   publishedText,
+  runsAnchor,
   seedsText,
 } from "./accuracy_table.ts";
 import { encodingTitle, operatorTitle } from "./order.ts";
 import type { DatasetEntry, Results } from "./results.ts";
-import type { Table } from "./table.ts";
+import { type Cell, type FileTable, rowsLink } from "./table.ts";
 
 /** Datasets that were run with more than one encoding. */
 export function datasetsByEncoding(results: Results): DatasetEntry[] {
@@ -38,7 +40,7 @@ export function encodingsByDataset(results: Results): string[] {
 }
 
 /** Accuracy by encoding and operator, ours above the paper's where the data corresponds. */
-export function encodingTable(results: Results, entry: DatasetEntry): Table {
+export function encodingTable(results: Results, entry: DatasetEntry): FileTable {
   const cells = results.conditions.filter((cell) => cell.dataset === entry.dataset);
   const operators = results.operators.filter((name) =>
     cells.some((cell) => cell.operator === name)
@@ -46,7 +48,7 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
   const encodings = results.encodings.filter((name) =>
     cells.some((cell) => cell.encoding === name)
   );
-  const rows: string[][] = [];
+  const rows: Cell[][] = [];
   const breaks: number[] = [];
   for (const encoding of encodings) {
     const own = cells.filter((cell) => cell.encoding === encoding);
@@ -54,7 +56,9 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
     rows.push([
       encodingTitle(encoding),
       `This run: ${kindLabel(entry)}, ${seedsText(own)}`,
-      ...inOrder.map((cell) => cell ? accuracyText(cell) : "not run"),
+      ...inOrder.map((cell) =>
+        cell ? { text: accuracyText(cell), to: rowsLink(runsAnchor(cell)) } : "not run"
+      ),
     ]);
     const printed = inOrder.map((cell) =>
       cell?.published.find(({ table }) => table === "table3") ?? cell?.published[0]
@@ -81,6 +85,7 @@ export function encodingTable(results: Results, entry: DatasetEntry): Table {
     breaks,
     notes: NOTES.filter(({ about }) => about.some((name) => encodings.includes(name)))
       .map(({ text }) => text),
+    data: conditionData(results, cells),
   };
 }
 

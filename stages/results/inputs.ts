@@ -126,6 +126,7 @@ export function readJson<T>(path: string, schema: z.ZodType<T>, options: { what:
 /** A parsed artifact with the coordinates of the instance that made it. */
 export interface Located<T> {
   readonly at: Readonly<Record<string, string>>;
+  readonly sha256: string;
   readonly value: T;
 }
 
@@ -137,6 +138,7 @@ export function locatedJson<T>(
 ): Located<T>[] {
   return context.inputs(input).map((artifact) => ({
     at: artifact.at,
+    sha256: artifact.sha256,
     value: readJson(artifact.path, schema, { what: describe(input, artifact) }),
   }));
 }

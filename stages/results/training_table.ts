@@ -6,7 +6,8 @@
 import { datasetTitle } from "./accuracy_table.ts";
 import { grouped } from "./format.ts";
 import type { Results } from "./results.ts";
-import type { Table } from "./table.ts";
+import { EVERY_RUN } from "./run_tables.ts";
+import { rowsLink, type Table } from "./table.ts";
 
 /** Sizes and lengths of training by dataset, as ranges over operators and seeds. */
 export function trainingTable(results: Results): Table {
@@ -29,7 +30,7 @@ export function trainingTable(results: Results): Table {
       const protocols = [...new Set(own.map((curve) => curve.protocol))].sort();
       return [
         datasetTitle(entry, entry.dataset),
-        grouped(own.length),
+        { text: grouped(own.length), to: rowsLink(EVERY_RUN) },
         range(own.map((curve) => curve.parameters)),
         range(own.map((curve) => curve.epochs.length)),
         range(own.map((curve) => curve.bestEpoch)),

@@ -5,6 +5,7 @@ import { aggregateIntensity } from "../../stages/aggregate_intensity.ts";
 import type { JudgedClaim } from "../../stages/results/intensity/claim.ts";
 import type { Results } from "../../stages/results/intensity/results.ts";
 import { runStage } from "../rig/run_stage.ts";
+import { checkTables } from "./results/check_tables.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
 
 const yaml = (name: string) =>
@@ -20,7 +21,7 @@ async function aggregated(texts: readonly MadeUpText[], params: unknown = { publ
   const { outputs, metrics } = await runStage(aggregateIntensity, params, { directory, inputs });
   const text = Deno.readTextFileSync(outputs.results!);
   const table = (name: string) => Deno.readTextFileSync(join(outputs.tables!, name));
-  return { results: JSON.parse(text) as Results, table, metrics };
+  return { results: JSON.parse(text) as Results, table, text, outputs, metrics };
 }
 
 function claim(claims: readonly JudgedClaim[], id: string): JudgedClaim {
@@ -39,6 +40,15 @@ Deno.test("losses are paired by seed with the baseline, with their t interval", 
   assertAlmostEquals(metrics["delta.tinyshakespeare.4"]!, 0.007, 1e-12);
   const bypassed = results.deltas.find((each) => each.variant === "4_bypass")!;
   assertEquals(bypassed.pairs.map((pair) => pair.delta), [0, 0, 0]);
+});
+
+Deno.test("every table is there as Markdown, LaTeX and CSV, whatever its cells hold", async () => {
+  const odd = { ...SHAKESPEARE, title: "[*] 50 % {a}_b^c~d #1 & $x$ \\| <b>" };
+  const { outputs } = await aggregated([odd, CHAIN]);
+  assertEquals(checkTables(outputs["tables"]!), [
+    ...["claims", "comparisons", "differences", "every_pair", "every_run", "findings"],
+    ...["losses", "texts"],
+  ]);
 });
 
 Deno.test("published losses stand beside corresponding text only, and a smaller model is named", async () => {

@@ -3,6 +3,7 @@ import { parse } from "@std/yaml";
 import { aggregate } from "../../stages/aggregate.ts";
 import type { Latencies } from "../../stages/results/latency/latencies.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { checkTables } from "./results/check_tables.ts";
 import {
   ARXIV,
   gatheredLatencies,
@@ -59,6 +60,7 @@ async function timed(
     text,
     latencies: JSON.parse(text) as Latencies,
     table: (name: string) => Deno.readTextFileSync(latency_tables.files.get(name)!),
+    tables: latency_tables.path,
     claim: (JSON.parse(text) as Latencies).claims[0]!,
   };
 }
@@ -121,6 +123,11 @@ Deno.test("only models and batches of the paper's size, on data that is not synt
   }
   const { table } = await timed([{ ...RISING, maxLength: 384 }]);
   assert(table("table2.md").includes("full data, not at the paper's size"));
+});
+
+Deno.test("every table is there as Markdown, LaTeX and CSV", async () => {
+  const { tables } = await timed([RISING]);
+  assertEquals(checkTables(tables), ["claims", "comparisons", "table2", "timings"]);
 });
 
 Deno.test("Table 2 has the accuracy, the latency and what the paper says of both", async () => {

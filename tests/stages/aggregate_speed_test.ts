@@ -6,6 +6,7 @@ import { aggregateSpeed } from "../../stages/aggregate_speed.ts";
 import type { JudgedClaim } from "../../stages/results/intensity/claim.ts";
 import type { Speeds } from "../../stages/results/intensity/results.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { checkTables } from "./results/check_tables.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
 
 const yaml = (name: string) =>
@@ -27,12 +28,17 @@ async function timed(texts: readonly MadeUpText[], { reversed = false } = {}) {
   });
   const text = Deno.readTextFileSync(outputs.speeds!);
   const table = (name: string) => Deno.readTextFileSync(join(outputs.tables!, name));
-  return { speeds: JSON.parse(text) as Speeds, text, table };
+  return { speeds: JSON.parse(text) as Speeds, text, table, tables: outputs.tables! };
 }
 
 function claim(claims: readonly JudgedClaim[], id: string): JudgedClaim {
   return claims.find((each) => each.id === id)!;
 }
+
+Deno.test("every table is there as Markdown, LaTeX and CSV", async () => {
+  const { tables } = await timed([SHAKESPEARE, CHAIN]);
+  assertEquals(checkTables(tables), ["claims", "comparisons", "every_speed", "table1"]);
+});
 
 Deno.test("speeds are compared on the same text and seed", async () => {
   const { speeds, table } = await timed([SHAKESPEARE]);

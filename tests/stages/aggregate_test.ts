@@ -1,10 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { parse } from "@std/csv";
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { pageHtml } from "../../stages/results/page/page.ts";
 import type { Results } from "../../stages/results/results.ts";
 import { runStage } from "../rig/run_stage.ts";
+import { checkTables } from "./results/check_tables.ts";
 import { AG, ARXIV, type MadeUp, madeUpInputs, NO_LATENCIES, SHORT } from "./results/made_up.ts";
 
 const published = {
@@ -20,8 +22,16 @@ async function aggregated(grids: readonly MadeUp[], params: unknown = { publishe
   const inputs = madeUpInputs(folder, grids);
   const run = await runStage(aggregate, params, { directory: folder, inputs });
   const text = Deno.readTextFileSync(run.outputs["results"]!);
-  const table = (name: string) => Deno.readTextFileSync(join(run.outputs["tables"]!, name));
-  return { results: JSON.parse(text) as Results, text, table, inputs, metrics: run.metrics };
+  const tables = run.outputs["tables"]!;
+  const table = (name: string) => Deno.readTextFileSync(join(tables, name));
+  return {
+    results: JSON.parse(text) as Results,
+    text,
+    table,
+    tables,
+    inputs,
+    metrics: run.metrics,
+  };
 }
 
 Deno.test("aggregate pairs runs by seed and gives the interval SciPy gives", async () => {
@@ -68,9 +78,11 @@ Deno.test("aggregate writes the same bytes whatever order its inputs come in", a
   const texts = [];
   for (const given of [inputs, reversed]) {
     const run = await runStage(aggregate, { published }, { directory: folder, inputs: given });
-    texts.push(Deno.readTextFileSync(run.outputs["results"]!));
+    for (const name of ["results", "sources"]) {
+      texts.push(Deno.readTextFileSync(run.outputs[name]!));
+    }
   }
-  assertEquals(texts[0], texts[1]);
+  assertEquals(texts.slice(0, 2), texts.slice(2));
   assert(texts[0]!.endsWith("}\n"));
 });
 
@@ -122,9 +134,11 @@ Deno.test("a corpus of which a subset was taken is a sample, whatever is known o
   assert(source.note.includes("Only 50000 of the 50001 documents were used."), source.note);
   const page = pageHtml(results, {
     latencies: NO_LATENCIES,
+    latenciesSha256: "",
     figures: [],
     tableFiles: [],
     resultsSha256: "",
+    trace: () => undefined,
   });
   assert(/40.000 of 40.001/.test(page));
   assert(!page.includes("full data"));
@@ -182,6 +196,33 @@ Deno.test("a malformed artifact is refused by its field", async () => {
     Error,
     'its field "encoding" is wrong',
   );
+});
+
+Deno.test("every table is there as Markdown, LaTeX and CSV, whatever its cells hold", async () => {
+  const evil = "[*] 50 % {a}_b^c~d #1 & $x$ \\| <b>";
+  const { tables } = await aggregated([{ ...AG, title: evil }, ARXIV, SHORT], {
+    published,
+    claims: [{ id: "A1", statement: evil, compare: [{ dataset: "arxiv", operator: "concat" }] }],
+    paper_deltas: [{ figure: "1", dataset: "arxiv", operator: "concat", deltas: [1, 2, 3, 4, 5] }],
+  });
+  assertEquals(checkTables(tables), [
+    ...["claims", "comparisons", "deltas", "every_pair", "every_run", "lengths"],
+    ...["paper_consistency", "paper_figures", "paper_tables", "table1"],
+  ]);
+});
+
+Deno.test("the CSV of differences holds what SciPy gives, that of pairs each seed's", async () => {
+  const { table } = await aggregated([ARXIV]);
+  const rows = (name: string) => {
+    const [head, ...rest] = parse(table(name));
+    return rest.map((row) => Object.fromEntries(row.map((cell, index) => [head![index]!, cell])));
+  };
+  const gate = (row: Record<string, string>) => row["operator"] === "gate_scalar";
+  const delta = rows("deltas.csv").find(gate)!;
+  assertAlmostEquals(Number(delta["delta_mean"]), 0.06514, 1e-15);
+  assertAlmostEquals(Number(delta["interval_low"]), 0.025518601041609884, 1e-12);
+  const pairs = rows("every_pair.csv").filter(gate).map((row) => Number(row["delta"]));
+  assertEquals(pairs, [0.095, 0.0255, 0.0367, 0.0783, 0.0902]);
 });
 
 Deno.test("the CSV holds unrounded numbers and the LaTeX escapes what it must", async () => {

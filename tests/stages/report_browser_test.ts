@@ -1,108 +1,69 @@
 import axe from "axe-core";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { hashFile } from "../../pipeline/hash.ts";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { report } from "../../stages/report.ts";
+import { type Browser, startBrowser } from "../rig/browser.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { copyOfThisProject } from "../rig/this_project.ts";
 import { AG, ARXIV, gatheredLatencies, madeUpInputs, SHORT } from "./results/made_up.ts";
-
-const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-
-/**
- * A Chromium on this machine; `undefined`, with a warning, if there is none.
- *
- * @throws {Error} If there is none and LOCKSTEP_REQUIRE_CHROMIUM is set.
- */
-function chromium(): string | undefined {
-  const found = PROGRAMS.find((path) => {
-    try {
-      return Deno.statSync(path).isFile;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) {
-    if (Deno.env.get("LOCKSTEP_REQUIRE_CHROMIUM")) {
-      throw new Error("This machine has no Chromium, and LOCKSTEP_REQUIRE_CHROMIUM is set");
-    }
-    console.warn("SKIPPED: the report in a browser: this machine has no Chromium");
-  }
-  return found;
-}
-
-/** Opens a page with a script added to it; returns the page as it then is, and what it complained of. */
-async function open(
-  program: string,
-  page: string,
-  options: { readonly script: string; readonly dark: boolean; readonly width: number },
-): Promise<{ dom: string; complaints: string[] }> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const path = join(folder, "page.html");
-    // A function as the replacement: the script's own `$&` stand for themselves.
-    Deno.writeTextFileSync(
-      path,
-      page.replace("</body>", () => `<script>${options.script}</script></body>`),
-    );
-    const { stdout, stderr } = await new Deno.Command(program, {
-      args: [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        `--user-data-dir=${join(folder, "profile")}`,
-        `--window-size=${options.width},900`,
-        `--blink-settings=preferredColorScheme=${options.dark ? 0 : 1}`,
-        "--enable-logging=stderr",
-        "--virtual-time-budget=20000",
-        "--dump-dom",
-        `file://${path}`,
-      ],
-      stdout: "piped",
-      stderr: "piped",
-    }).output();
-    const complaints = new TextDecoder().decode(stderr).split("\n")
-      .filter((line) => line.includes(":CONSOLE"));
-    return { dom: new TextDecoder().decode(stdout), complaints };
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
-
-/** Runs axe and writes what it finds, and how wide the page is, where the test can read it. */
-const AUDIT = `${axe.source};
-axe.run().then((result) => {
-  const found = result.violations.map(({ id, nodes }) => id + " " + nodes[0].html.slice(0, 100));
-  const style = getComputedStyle(document.body);
-  const said = document.createElement("pre");
-  said.id = "said";
-  said.textContent = "SAID" + JSON.stringify({
-    violations: found,
-    passes: result.passes.length,
-    overflow: document.documentElement.scrollWidth - innerWidth,
-    background: getComputedStyle(document.documentElement).backgroundColor + style.backgroundColor,
-    requests: performance.getEntriesByType("resource").length,
-  }) + "DIAS";
-  document.body.append(said);
-});`;
 
 interface Said {
   readonly violations: string[];
   readonly passes: number;
+  /** Pixels by which the page is wider than the window. */
   readonly overflow: number;
   readonly background: string;
+  /** What the page asked for besides itself. */
   readonly requests: number;
+}
+
+/** Runs axe on the open page and tells what it finds, and how the page looks. */
+async function inspect(browser: Browser): Promise<Said> {
+  await browser.evaluate(axe.source);
+  return await browser.evaluate<Said>(`axe.run().then(({ violations, passes }) => ({
+    violations: violations.map(({ id, nodes }) => id + " " + nodes[0].html.slice(0, 100)),
+    passes: passes.length,
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    background: getComputedStyle(document.documentElement).backgroundColor +
+      getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color,
+    requests: performance.getEntriesByType("resource").length,
+  }))`);
+}
+
+/** Looks at a page in light and dark, wide and narrow. */
+async function inspectInAllLooks(browser: Browser, url: string | URL): Promise<void> {
+  const backgrounds = new Set<string>();
+  for (const dark of [false, true]) {
+    for (const width of [1100, 500]) {
+      await browser.open(url, { dark, width });
+      const said = await inspect(browser);
+      assertEquals(said.violations, [], `${dark ? "dark" : "light"}, ${width} wide`);
+      assert(said.passes > 15, `axe looked at the page: ${said.passes} rules passed`);
+      assert(said.overflow <= 0, `at ${width} the page is ${said.overflow} px too wide`);
+      assertEquals(said.requests, 0, "the page asks for nothing");
+      backgrounds.add(said.background);
+    }
+  }
+  assertEquals(browser.complaints, []);
+  assertEquals(backgrounds.size, 2, "light and dark differ");
+}
+
+/** Writes a page to a file and returns its URL. */
+function written(page: string): URL {
+  const path = join(Deno.makeTempDirSync(), "page.html");
+  Deno.writeTextFileSync(path, page);
+  return pathToFileURL(path);
 }
 
 async function madeUpPage(): Promise<string> {
   const directory = Deno.makeTempDirSync();
-  const inputs = madeUpInputs(directory, [AG, ARXIV, SHORT]);
-  const { outputs } = await runStage(aggregate, { title: "Made up" }, { directory, inputs });
+  const made = madeUpInputs(directory, [AG, ARXIV, SHORT]);
+  const { outputs } = await runStage(aggregate, { title: "Made up" }, { directory, inputs: made });
   const results = artifact(outputs["results"]!);
   const figures = [];
   for (const kind of ["accuracy", "accuracy_bars", "delta", "curves", "operators"]) {
@@ -111,6 +72,7 @@ async function madeUpPage(): Promise<string> {
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
   const tables = artifact(outputs["tables"]!);
+  const sources = artifact(outputs["sources"]!);
   const passMs = { add: [[100, 101], [99, 100]], gate_scalar: [[110, 111], [108, 109]] };
   const timed = await gatheredLatencies(results, { grids: [{ dataset: "arxiv", passMs }] });
   const own = Deno.makeTempDirSync();
@@ -119,41 +81,86 @@ async function madeUpPage(): Promise<string> {
     inputs: { results, latencies: timed.latencies },
   });
   figures.push(artifact(drawn.outputs["figures"]!));
-  const run = await runStage(report, {}, {
-    directory,
-    inputs: { results, tables, figures, ...timed },
-  });
+  const inputs = { results, sources, tables, figures, ...timed };
+  const run = await runStage(report, {}, { directory, inputs });
   return Deno.readTextFileSync(run.outputs["page"]!);
 }
 
 Deno.test("in Chromium the page breaks no accessibility rule, in light and dark, wide and narrow", async () => {
-  const program = chromium();
-  if (program === undefined) return;
-  const page = await madeUpPage();
-  const backgrounds = new Set<string>();
-  for (const dark of [false, true]) {
-    for (const width of [1100, 500]) {
-      const { dom, complaints } = await open(program, page, { script: AUDIT, dark, width });
-      const said = JSON.parse(/SAID(.*)DIAS/.exec(dom)?.[1]?.replaceAll("&lt;", "<") ?? "null") as
-        | Said
-        | null;
-      assert(said !== null, `axe said nothing: ${complaints.join("\n")}`);
-      assertEquals(said.violations, [], `${dark ? "dark" : "light"}, ${width} wide`);
-      assert(said.passes > 15, `axe looked at the page: ${said.passes} rules passed`);
-      assert(said.overflow <= 0, `at ${width} the page is ${said.overflow} px too wide`);
-      assertEquals(said.requests, 0, "the page asks for nothing");
-      assertEquals(complaints, []);
-      backgrounds.add(said.background);
-    }
-  }
-  assertEquals(backgrounds.size, 2, "light and dark differ");
+  await using browser = await startBrowser("the report");
+  if (browser === undefined) return;
+  await inspectInAllLooks(browser, written(await madeUpPage()));
 });
 
 Deno.test("axe as it is used here does find a fault", async () => {
-  const program = chromium();
-  if (program === undefined) return;
-  const faulty =
-    '<!doctype html><html lang="en"><title>x</title><body><img src="data:,"></body></html>';
-  const { dom } = await open(program, faulty, { script: AUDIT, dark: false, width: 1100 });
-  assert(/SAID.*image-alt/.test(dom));
+  await using browser = await startBrowser("a faulty page");
+  if (browser === undefined) return;
+  await browser.open(written(
+    '<!doctype html><html lang="en"><title>x</title><body><img src="data:,"></body></html>',
+  ));
+  const { violations } = await inspect(browser);
+  assert(violations.some((each) => each.startsWith("image-alt")), violations.join());
+});
+
+/** One data set, two operators, two seeds, one figure. */
+const TINY = `
+  tiny:
+    grid: { dataset: [short], operator: [add, concat], seed: [0, 1], figure: [accuracy] }
+    stages:
+      tokenize: { params: { subset: { train: 60, test: 20 }, max_length: 64 } }
+      train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 20, epochs: 1 } }
+`;
+
+Deno.test("clicks lead from a mean in the report over runs, training and tokens to the raw bytes", async () => {
+  await using browser = await startBrowser("the way from a number to its bytes");
+  if (browser === undefined) return;
+  using project = copyOfThisProject(TINY);
+  const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  const report = pathToFileURL(project.path("outputs/report/index.html"));
+  const shown = (expression: string) => browser.evaluate<string>(expression);
+
+  await browser.open(report);
+  // The mean of the second operator: over two seeds.
+  const mean = "#accuracy-sinusoidal tbody:first-of-type tr:first-child td:last-child a";
+  assertMatch(await shown(`document.querySelector("${mean}").textContent`), /^[\d.]+ ± [\d.]+$/);
+  await browser.follow(mean);
+  assertMatch(
+    await shown(`document.querySelector(":target").textContent`),
+    /Sinusoidal\s*Concat\s*0/,
+  );
+  // Two clicks from the mean: the trace of the evaluation of one of its runs.
+  await browser.follow(":target td:nth-child(7) a");
+  const section = ":target:is(section), section:has(:target)";
+  const heading = () =>
+    shown(`document.querySelector("${section}").querySelector("h3").textContent`);
+  assertEquals(await heading(), "evaluate/short/concat/0");
+  assertMatch(await shown("location.pathname"), /\/outputs\/trace\/index\.html$/);
+  /** Marks the first link in the section's row that starts with a name, for the click. */
+  const mark = (name: string) =>
+    shown(`(() => {
+      document.querySelector("[data-next]")?.removeAttribute("data-next");
+      const row = [...document.querySelector("${section}").querySelectorAll("tr")]
+        .find((each) => each.cells[0].textContent === "${name}");
+      row.querySelector("a").dataset.next = "";
+      return row.querySelector("a").textContent;
+    })()`);
+  for (
+    const [name, maker, arrives] of [
+      ["weights", "train/short/concat/0, weights", "train/short/concat/0"],
+      ["tokens", "tokenize/short, tokens", "tokenize/short"],
+      ["raw", "download/short, raw", "download/short"],
+    ] as const
+  ) {
+    assertEquals(await mark(name), maker);
+    await browser.follow("[data-next]");
+    assertEquals(await heading(), arrives);
+  }
+  const named = await mark("raw/train.csv");
+  const bytes = new URL(await browser.follow("[data-next]"));
+  assertEquals(hashFile(fileURLToPath(bytes)), named);
+  assertMatch(await shown("document.body.innerText"), /^"\d","/);
+  assertEquals(browser.complaints, []);
+
+  await inspectInAllLooks(browser, pathToFileURL(project.path("outputs/trace/index.html")));
 });

@@ -43,6 +43,7 @@ async function reported(texts: readonly MadeUpText[], title = "Learning to Look 
     directory: Deno.makeTempDirSync(),
     inputs: { results, speeds: inputs.speeds },
   });
+  const speeds = artifact(timed.outputs["speeds"]!);
   const svgs: Record<string, string> = {};
   const figures = [];
   for (const kind of ["losses", "intensities"]) {
@@ -61,7 +62,8 @@ async function reported(texts: readonly MadeUpText[], title = "Learning to Look 
     directory,
     inputs: {
       results,
-      speeds: artifact(timed.outputs["speeds"]!),
+      sources: artifact(outputs["sources"]!),
+      speeds,
       tables: artifact(outputs["tables"]!),
       speed_tables: artifact(timed.outputs["tables"]!),
       figures,
@@ -71,6 +73,8 @@ async function reported(texts: readonly MadeUpText[], title = "Learning to Look 
     page: Deno.readTextFileSync(run.outputs["page"]!),
     results: JSON.parse(Deno.readTextFileSync(results.path)) as Results,
     svgs,
+    inputs,
+    digests: { results: results.sha256, speeds: speeds.sha256 },
   };
 }
 
@@ -123,7 +127,7 @@ Deno.test("the page shows verdicts on losses and on speeds in one table, escaped
   assertStringIncludes(page, "Run 4 is &lt;worse&gt; &amp; slower");
   const [first, second] = [page.indexOf(">B2<"), page.indexOf(">B3<")];
   assert(first > 0 && second > first && second < page.indexOf('id="what-was-run"'));
-  assertEquals(page.match(/<td class="verdict good">reproduced<\/td>/g)?.length, 4);
+  assertEquals(page.match(/<td class="verdict good">(?:<a [^>]*>)?reproduced</g)?.length, 4);
 });
 
 Deno.test("the page says what is not as in the paper before any number", async () => {
@@ -153,7 +157,11 @@ Deno.test("the page's ids are unique, its references lead somewhere and it asks 
   for (const id of references) assert(ids.includes(id), `nothing has the id ${id}`);
   const addresses = [...page.matchAll(/\b(?:src|href)="([^"]*)"/g)].map((match) => match[1]!);
   for (const address of addresses) {
-    assert(/^(#|\.\.\/tables\/intensity(_speed)?\/[\w.]+$)/.test(address), address);
+    assert(
+      /^(#|\.\.\/tables\/intensity(_speed)?\/[\w.]+$|\.\.\/trace\/index\.html#[0-9a-f]{64}$)/
+        .test(address),
+      address,
+    );
   }
   assert(addresses.includes("../tables/intensity_speed/table1.csv"));
 });
@@ -172,4 +180,35 @@ Deno.test("every opened element of the page is closed", async () => {
 Deno.test("a page without a single run still opens", async () => {
   const { page } = await reported([]);
   assertStringIncludes(page, "No run has been trained yet");
+});
+
+Deno.test("losses, pairs, speeds and texts lead to the artifacts they were read from", async () => {
+  const { page, inputs, digests } = await reported([SHAKESPEARE, CHAIN]);
+  const linksFrom = (anchor: string) => {
+    const rest = page.slice(page.indexOf(`<tr id="${anchor}"`) + 1);
+    const end = Math.min(...["<tr id=", "</tbody>"].map((mark) => rest.indexOf(mark) >>> 0));
+    return [...rest.slice(0, end).matchAll(/href="[^"#]*#([^"]*)"/g)].map((match) => match[1]!);
+  };
+  const own = (input: keyof typeof inputs, run: string) =>
+    inputs[input].filter(({ at }) => at["dataset"] === "tinyshakespeare" && at["run"] === run)
+      .map(({ sha256 }) => sha256);
+  const [, runs] = /<a class="number" href="#([^"]*)">1.4687 ± 0.0018<\/a>/.exec(page)!;
+  const four = own("histories", "4");
+  assertEquals(linksFrom(runs!), four.flatMap((each, seed) => [each, own("runs", "4")[seed]!]));
+  // Once among the differences, once under the claim.
+  const means = [...page.matchAll(/<a class="number" href="#([^"]*)">\+0.0070<\/a>/g)];
+  assertEquals(means.length, 2);
+  for (const [, pairs] of means) {
+    const base = own("histories", "0");
+    assertEquals(linksFrom(pairs!), four.flatMap((each, seed) => [each, base[seed]!]));
+  }
+  const timed = linksFrom("timed-4");
+  assertEquals(
+    timed.slice().sort(),
+    inputs.speeds.filter(({ at }) => at["run"] === "4")
+      .map(({ sha256 }) => sha256).sort(),
+  );
+  for (const digest of [digests.results, digests.speeds, inputs.corpora[0]!.sha256]) {
+    assertStringIncludes(page, `href="../trace/index.html#${digest}"`);
+  }
 });

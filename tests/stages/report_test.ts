@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { report } from "../../stages/report.ts";
+import { rowsAnchor } from "../../stages/results/table.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import {
   AG,
@@ -48,11 +49,12 @@ async function paged(
   }
   const tables = artifact(outputs["tables"]!);
   const timed = await gatheredLatencies(results, { grids: times, params: { claims } });
+  const sources = artifact(outputs["sources"]!);
   const run = await runStage(report, {}, {
     directory,
-    inputs: { results, tables, figures, ...timed },
+    inputs: { results, sources, tables, figures, ...timed },
   });
-  return { page: Deno.readTextFileSync(run.outputs["page"]!), results };
+  return { page: Deno.readTextFileSync(run.outputs["page"]!), results, inputs, figures };
 }
 
 /** Elements that have no end tag in HTML. */
@@ -98,7 +100,10 @@ Deno.test("the page asks nothing of the network", async () => {
   const addresses = [...page.matchAll(/\b(?:src|href|xlink:href|action)="([^"]*)"/g)]
     .map((match) => match[1]!);
   for (const address of addresses) {
-    assert(/^(#|\.\.\/tables\/(\w+\/)?[\w.]+$)/.test(address), address);
+    assert(
+      /^(#|\.\.\/tables\/(\w+\/)?[\w.]+$|\.\.\/trace\/index\.html#[0-9a-f]{64}$)/.test(address),
+      address,
+    );
   }
   assert(!/@import|url\((?!#)|<script|<link|<iframe/.test(page));
 });
@@ -126,7 +131,8 @@ Deno.test("every body row of every table fills all columns", async () => {
     const columns = table.match(/<th scope="col"/g)!.length;
     for (const [body] of table.matchAll(/<tbody>.*?<\/tbody>/gs)) {
       let spanned = 0;
-      for (const [row] of body.matchAll(/<tr>.*?<\/tr>/gs)) {
+      assert(body.includes("<tr"));
+      for (const [row] of body.matchAll(/<tr\b.*?<\/tr>/gs)) {
         const own = row.match(/<t[dh]\b/g)!.length;
         assertEquals(own + (spanned > 0 ? 1 : 0), columns, row);
         spanned = Math.max(spanned - 1, Number(row.match(/rowspan="(\d+)"/)?.[1] ?? 1) - 1);
@@ -157,10 +163,15 @@ Deno.test("the page says first which data is not the paper's", async () => {
 
 Deno.test("verdicts stand above everything else and colour is not their only sign", async () => {
   const { page } = await paged([ARXIV]);
-  const verdict = page.indexOf('<td class="verdict good">reproduced</td>');
+  const verdict = page.indexOf(
+    '<td class="verdict good"><a class="number" href="#rests-A1">reproduced</a></td>',
+  );
   assert(verdict > 0 && verdict < page.indexOf('id="what-was-run"'));
   const open = await paged([AG]);
-  assertStringIncludes(open.page, '<td class="verdict open">not run</td>');
+  assertStringIncludes(
+    open.page,
+    '<td class="verdict open"><a class="number" href="#rests-A1">not run</a></td>',
+  );
 });
 
 Deno.test("the page shows the paper's number under ours and names the results it rests on", async () => {
@@ -197,4 +208,59 @@ Deno.test("latencies stand in a part of their own that says where they were meas
   const verdicts = page.slice(page.indexOf('<table id="claims">'), page.indexOf("</table>"));
   assert(verdicts.indexOf(">A1<") > 0 && verdicts.indexOf(">A7<") > verdicts.indexOf(">A1<"));
   assert(!(await paged([ARXIV])).page.includes("Latency, measured"));
+});
+
+const TRACE = "../trace/index.html#";
+
+/** The hrefs of a page's rows from an anchor to the next group of rows, in order. */
+function linksFrom(page: string, anchor: string): string[] {
+  const start = page.indexOf(`<tr id="${anchor}"`);
+  assert(start > 0, `rows ${anchor}`);
+  const rest = page.slice(start + 1);
+  const end = Math.min(...["<tr id=", "</tbody>"].map((mark) => rest.indexOf(mark) >>> 0));
+  return [...rest.slice(0, end).matchAll(/href="([^"]*)"/g)].map((match) => match[1]!);
+}
+
+Deno.test("a mean leads to its runs, and each run to the artifacts it was read from", async () => {
+  const { page, inputs } = await paged([AG, ARXIV]);
+  const [, to] = /<a class="number" href="#([^"]*)">91.11 ± 0.25<\/a>/.exec(page)!;
+  const own = (list: typeof inputs.runs) =>
+    list.filter(({ at }) => at["dataset"] === "ag_news" && at["operator"] === "gate_scalar")
+      .map(({ sha256 }) => TRACE + sha256);
+  const [runs, histories] = [own(inputs.runs), own(inputs.histories)];
+  assertEquals(linksFrom(page, to!), runs.flatMap((run, seed) => [run, histories[seed]!]));
+});
+
+Deno.test("a difference and what a claim rests on lead to pairs, and each pair to its two runs", async () => {
+  const { page, inputs } = await paged([AG, ARXIV]);
+  const own = (operator: string) =>
+    inputs.runs.filter(({ at }) => at["dataset"] === "arxiv" && at["operator"] === operator)
+      .map(({ sha256 }) => TRACE + sha256);
+  const [gate, add] = [own("gate_scalar"), own("add")];
+  const expected = gate.flatMap((run, seed) => [run, add[seed]!]);
+  // Once among the differences, once under the claim.
+  const means = [...page.matchAll(/<a class="number" href="#([^"]*)">\+6.51<\/a>/g)];
+  assertEquals(means.length, 2);
+  for (const [, to] of means) assertEquals(linksFrom(page, to!), expected);
+  assertStringIncludes(page, '<a class="number" href="#rests-A1">reproduced</a>');
+  assertStringIncludes(page, '<tr id="rests-A1"');
+});
+
+Deno.test("tables, figures, corpora and the results themselves lead to their traces", async () => {
+  const { page, results, inputs, figures } = await paged([AG, SHORT]);
+  const tables = page.match(/<table /g)!.length;
+  const captions = [...page.matchAll(/<a class="trace" href="([^"]*)" aria-label="Trace of this/g)];
+  assertEquals(captions.length, tables);
+  for (const [, to] of captions) assertEquals(to, TRACE + results.sha256);
+  for (const { sha256 } of [...figures, ...inputs.corpora]) {
+    assertStringIncludes(page, `href="${TRACE}${sha256}"`);
+  }
+  assert(page.indexOf(TRACE + results.sha256) < page.indexOf("<main"), "in the header");
+});
+
+Deno.test("rows of odd names have anchors of their own, which a URL takes as they stand", () => {
+  const names = ["a-b", "a_b", "a b", "a~b", "ab", "a#b", "a%b", 'a"b', "ä"];
+  const anchors = names.flatMap((one) => names.map((two) => rowsAnchor("runs", one, two)));
+  assertEquals(new Set(anchors).size, names.length ** 2);
+  for (const anchor of anchors) assert(/^[\w.~-]+$/.test(anchor), anchor);
 });

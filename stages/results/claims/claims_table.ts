@@ -3,15 +3,16 @@
  *
  * @module
  */
-import { datasetTitle } from "../accuracy_table.ts";
+import { datasetTitle, timedAnchor } from "../accuracy_table.ts";
 import { points, pointsInterval } from "../format.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import type { Results } from "../results.ts";
-import type { Table } from "../table.ts";
-import type { JudgedClaim, JudgedComparison } from "./claim.ts";
+import { pairsAnchor } from "../run_tables.ts";
+import { type Data, type FileTable, linked, rowsAnchor, rowsLink } from "../table.ts";
+import type { JudgedClaim, JudgedComparison, Outcome } from "./claim.ts";
 
 /** One row per claim. */
-export function claimsTable(claims: readonly JudgedClaim[]): Table {
+export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
   return {
     id: "claims",
     caption: "The paper's claims and what became of them",
@@ -25,7 +26,10 @@ export function claimsTable(claims: readonly JudgedClaim[]): Table {
     rows: claims.map((claim) => [
       claim.id,
       claim.statement,
-      claim.verdict,
+      linked(
+        claim.verdict,
+        claim.comparisons.length > 0 ? rowsLink(restsAnchor(claim)) : undefined,
+      ),
       claim.holds === null ? "open" : claim.holds ? "yes" : "no",
       claim.note || dataText(claim),
     ]),
@@ -37,12 +41,24 @@ export function claimsTable(claims: readonly JudgedClaim[]): Table {
       "comparison. What ran on a sample of the data or with a smaller model has a verdict, but " +
       "leaves open whether the paper's claim stands.",
     ],
+    data: claimsData(claims, dataText),
   };
 }
 
+/** The anchor of what a claim's verdict rests on. */
+export function restsAnchor(claim: { readonly id: string }): string {
+  return rowsAnchor("rests", claim.id);
+}
+
 /** One row per comparison, with everything the verdict rests on. */
-export function comparisonsTable(results: Results, claims: readonly JudgedClaim[]): Table {
+export function comparisonsTable(results: Results, claims: readonly JudgedClaim[]): FileTable {
   const level = Math.round(results.confidence * 100);
+  const anchors = new Map<number, string>();
+  let rows = 0;
+  for (const claim of claims) {
+    if (claim.comparisons.length > 0) anchors.set(rows, restsAnchor(claim));
+    rows += claim.comparisons.length;
+  }
   return {
     id: "comparisons",
     caption: "What each verdict rests on: differences of accuracy in percentage points, of " +
@@ -67,8 +83,12 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
         claim.id,
         comparisonText(each, results),
         each.verdict,
-        String(each.n),
-        each.mean === null ? "–" : points(each.mean),
+        // Of a difference of differences the first pairs stand behind the mean, the second here.
+        linked(
+          String(each.n),
+          each.than && each.n > 0 ? rowsLink(pairsAnchor(each.than)) : undefined,
+        ),
+        each.mean === null ? "–" : { text: points(each.mean), to: rowsLink(behind(claim, each)) },
         each.interval === null ? "–" : pointsInterval(each.interval),
         each.published === null ? "–" : points(each.published),
         (claim.smallest * 100).toFixed(2),
@@ -79,13 +99,36 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
         each.seedsNeeded === null ? "–" : String(each.seedsNeeded),
       ])
     ),
+    anchors,
     notes: [
       "Seeds needed: for the deciding test to find the printed difference, or where none was " +
       "printed the smallest that matters, four times out of five at the spread seen here. " +
       "Holm's correction runs over all comparisons of accuracies that were tested, and over those " +
       "of latencies.",
     ],
+    data: {
+      columns: [
+        ...["claim", "dataset", "encoding", "operator", "against"],
+        ...["than_dataset", "than_encoding", "than_operator", "than_against"],
+        ...["verdict", "published", "smallest"],
+        ...OUTCOME_COLUMNS,
+      ],
+      rows: claims.flatMap((claim) =>
+        claim.comparisons.map((each) => [
+          ...[claim.id, each.dataset, each.encoding, each.operator, each.against],
+          ...[each.than?.dataset ?? null, each.than?.encoding ?? null],
+          ...[each.than?.operator ?? null, each.than?.against ?? null],
+          ...[each.verdict, each.published, claim.smallest / 100],
+          ...outcomeRow(each),
+        ])
+      ),
+    },
   };
+}
+
+/** The anchor of the runs that a comparison's mean is of. */
+function behind(claim: JudgedClaim, each: JudgedComparison): string {
+  return claim.metric === "latency" ? timedAnchor(each) : pairsAnchor(each);
 }
 
 /** `ArXiv, sinusoidal: Gate-Scalar − Add`. */
@@ -97,6 +140,35 @@ export function comparisonText(comparison: JudgedComparison, results: Results): 
     } − ${operatorTitle(contrast.against)}`;
   };
   return one(comparison) + (comparison.than ? `, less the same of ${one(comparison.than)}` : "");
+}
+
+/** Claims for programs. */
+export function claimsData<
+  T extends Pick<JudgedClaim, "id" | "statement" | "verdict" | "holds" | "note">,
+>(claims: readonly T[], on: (claim: T) => string): Data {
+  return {
+    columns: ["claim", "statement", "verdict", "holds", "on"],
+    rows: claims.map((claim) => [
+      ...[claim.id, claim.statement, claim.verdict],
+      ...[claim.holds === null ? null : String(claim.holds), claim.note || on(claim)],
+    ]),
+  };
+}
+
+/** The columns of {@linkcode outcomeRow}. */
+export const OUTCOME_COLUMNS = [
+  ...["n", "mean", "sd", "interval_low", "interval_high", "bootstrap_low", "bootstrap_high"],
+  ...["positive", "negative", "test", "p", "p_holm", "signed_rank_p", "equivalence_p"],
+  "seeds_needed",
+];
+
+/** What a comparison found, for programs. */
+export function outcomeRow(each: Outcome): (string | number | null)[] {
+  return [
+    ...[each.n, each.mean, each.sd, each.interval?.[0] ?? null, each.interval?.[1] ?? null],
+    ...[each.bootstrap?.[0] ?? null, each.bootstrap?.[1] ?? null, each.positive, each.negative],
+    ...[each.test, each.p, each.holm, each.signedRankP, each.equivalenceP, each.seedsNeeded],
+  ];
 }
 
 /** A p-value as people read it, `0.0104` or `< 0.0001`. */

@@ -28,12 +28,16 @@ export interface Place {
   readonly seed: number;
 }
 
+/** The text that an artifact's coordinates name. */
+export function datasetOf(at: Located<unknown>["at"]): string {
+  return at["dataset"] ?? "text";
+}
+
 /** The place of an artifact; what its coordinates leave out is taken from its content. */
 export function placeOf(
   { at, value }: Located<{ run: number; bypass: boolean; seed: number }>,
 ): Place {
-  const dataset = at["dataset"] ?? "text";
-  return { dataset, variant: at["run"] ?? variantName(value), seed: value.seed };
+  return { dataset: datasetOf(at), variant: at["run"] ?? variantName(value), seed: value.seed };
 }
 
 /**
@@ -52,7 +56,7 @@ export function assembleResults(
   options: AssembleOptions,
 ): Results {
   const corpora = new Map(artifacts.corpora.map(({ at, value }) => {
-    const dataset = at["dataset"] ?? "text";
+    const dataset = datasetOf(at);
     return [dataset, asSample(value, options.published.characters[dataset])];
   }));
   const metrics = artifacts.runs.map((each) => ({ ...placeOf(each), value: each.value }));

@@ -6,33 +6,42 @@
 import { counted, grouped, percent } from "../format.ts";
 import { documentHtml, type Section } from "../page/document.ts";
 import { type Html, html } from "../page/html.ts";
-import { figureHtml, svgText, tableHtml } from "../page/parts.ts";
+import { drawn, type Figure } from "../page/figures.ts";
+import { tableHtml } from "../page/parts.ts";
+import { traceLink, type TraceLinks } from "../sources.ts";
+import type { Table } from "../table.ts";
 import type { JudgedClaim } from "./claim.ts";
 import type { Results, Speeds } from "./results.ts";
 import { claimsTable, comparisonsTable, findingsTable } from "./claim_tables.ts";
-import { differenceTable, lossTable, runTable, speedTable, textTable, titleOf } from "./tables.ts";
+import { pairTable, runTable, timedTable } from "./run_tables.ts";
+import { differenceTable, lossTable, speedTable, textTable, titleOf } from "./tables.ts";
 import { isBypassed, variantTitle } from "./variants.ts";
 
 /** What the page is made of besides the results. */
 export interface PageParts {
   readonly speeds: Speeds;
-  /** Figures in order: their file stem and SVG text. */
-  readonly figures: readonly { readonly name: string; readonly svg: string }[];
+  /** Figures in order. */
+  readonly figures: readonly Figure[];
   /** Table files, relative to the page. */
   readonly tableFiles: readonly string[];
   /** SHA-256 of the results file every loss comes from. */
   readonly resultsSha256: string;
+  /** SHA-256 of the file every speed comes from. */
+  readonly speedsSha256: string;
+  /** The ways to the artifacts that losses were read from. */
+  readonly trace: TraceLinks;
 }
 
 /** The whole page as text. */
 export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
-    claimSection(results, parts.speeds),
-    textSection(results),
+    claimSection(results, parts),
+    textSection(results, parts),
     lossSection(results, parts),
-    speedSection(results, parts.speeds),
+    speedSection(results, parts),
     intensitySection(parts),
-    paperSection(results),
+    paperSection(results, parts),
+    everySection(results, parts),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
   return documentHtml({
@@ -75,17 +84,22 @@ function noticeHtml(results: Results): Html | null {
   `;
 }
 
-function claimSection(results: Results, speeds: Speeds): Section | null {
-  const claims = allClaims(results, speeds);
+/** A table with the way to the trace of the results it was made from. */
+function shown({ resultsSha256 }: PageParts, table: Table): Html {
+  return tableHtml(table, { trace: traceLink(resultsSha256) });
+}
+
+function claimSection(results: Results, parts: PageParts): Section | null {
+  const claims = allClaims(results, parts.speeds);
   if (claims.length === 0) return null;
   return {
     id: "verdicts",
     title: "What held",
     body: html`
-      ${tableHtml(claimsTable(claims))}
-      <details>
+      ${shown(parts, claimsTable(claims))}
+      <details open>
         <summary>What each verdict rests on</summary>
-        ${tableHtml(comparisonsTable(results, claims))}
+        ${shown(parts, comparisonsTable(results, claims))}
       </details>
     `,
   };
@@ -96,7 +110,7 @@ function allClaims(results: Results, speeds: Speeds): JudgedClaim[] {
   return [...results.claims, ...speeds.claims].sort((a, b) => a.id < b.id ? -1 : 1);
 }
 
-function textSection(results: Results): Section {
+function textSection(results: Results, parts: PageParts): Section {
   const missing = results.missing.map((each) =>
     html`
       <li>${titleOf(results, each.dataset)}, ${variantTitle(each.variant)}, seed ${each.seed}</li>
@@ -106,7 +120,7 @@ function textSection(results: Results): Section {
     id: "what-was-run",
     title: "What was run",
     body: html`
-      ${tableHtml(textTable(results))}
+      ${shown(parts, textTable(results, parts.trace))}
       <ul>
         ${results.datasets.flatMap(({ dataset, corpus }) =>
           corpus === null || corpus.source.note === "" ? [] : [html`
@@ -146,20 +160,23 @@ function lossSection(results: Results, parts: PageParts): Section | null {
       ? "Losses beside the paper's"
       : "Losses",
     body: html`
-      ${tableHtml(lossTable(results))} ${figure ? drawn(figure) : null} ${results.deltas.length > 0
-        ? tableHtml(differenceTable(results))
-        : null}<details><summary>Every run, one by one</summary>
-      ${tableHtml(runTable(results))}</details>
+      ${shown(parts, lossTable(results))} ${figure
+        ? drawn(figure)
+        : null} ${results.deltas.length > 0 ? shown(parts, differenceTable(results)) : null}
     `,
   };
 }
 
-function speedSection(results: Results, speeds: Speeds): Section | null {
+function speedSection(results: Results, parts: PageParts): Section | null {
+  const { speeds, speedsSha256 } = parts;
   if (speeds.variants.length === 0) return null;
+  const trace = traceLink(speedsSha256);
   return {
     id: "speed",
     title: "Speed of generation",
-    body: tableHtml(speedTable(results, speeds)),
+    body: html`${tableHtml(speedTable(results, speeds), { trace })} ${
+      tableHtml(timedTable(results, speeds), { trace })
+    }`,
   };
 }
 
@@ -169,7 +186,7 @@ function intensitySection(parts: PageParts): Section | null {
   return { id: "learned", title: "What the predictors learned", body: drawn(figure) };
 }
 
-function paperSection(results: Results): Section | null {
+function paperSection(results: Results, parts: PageParts): Section | null {
   if (results.findings.length === 0) return null;
   const unfit = results.findings.filter((each) => !each.agrees).length;
   return {
@@ -180,7 +197,25 @@ function paperSection(results: Results): Section | null {
         Of ${counted(results.findings.length, "comparison")} of the paper's numbers with each
         other, ${grouped(unfit)} do not fit.
       </p>
-      ${tableHtml(findingsTable(results))}
+      ${shown(parts, findingsTable(results))}
+    `,
+  };
+}
+
+/** Open from the start: links from above lead to its rows. */
+function everySection(results: Results, parts: PageParts): Section | null {
+  if (results.conditions.length === 0) return null;
+  const pairs = pairTable(results, parts.trace);
+  return {
+    id: "runs",
+    title: "Every run, one by one",
+    body: html`
+      <p>
+        A linked number leads to its row's trace: what made it, from what, down to the first bytes.
+      </p>
+      ${shown(parts, runTable(results, parts.trace))} ${pairs.rows.length > 0
+        ? shown(parts, pairs)
+        : null}
     `,
   };
 }
@@ -198,8 +233,10 @@ function traceSection(results: Results, parts: PageParts): Section {
       <p>Every number above is computed from the runs listed under “Every run”; differences are
       taken between runs of the same seed, which have the same batches and the same initial values
       wherever they share a parameter. Intervals have ${percent(results.confidence, 0)} % coverage
-      if differences are close to normal. <code>deno task why</code> followed by an instance's name
-      lists what went into it.</p>
+      if differences are close to normal. The <a href="${traceLink(
+        parts.resultsSha256,
+      )}">trace of the
+      results</a> names every artifact behind them.</p>
       ${files.length === 0 ? null : html`
         <p>The same numbers for programs and papers:</p>
         <ul>
@@ -207,12 +244,4 @@ function traceSection(results: Results, parts: PageParts): Section {
       `}
     `,
   };
-}
-
-function drawn(figure: PageParts["figures"][number]): Html {
-  return figureHtml(figure.svg, {
-    id: `figure-${figure.name}`,
-    title: svgText(figure.svg, "title") || figure.name,
-    words: svgText(figure.svg, "desc"),
-  });
 }

@@ -105,6 +105,14 @@ export const speedsSchema = z.object({
     change: z.number().nullable(),
     published: z.number().nullable(),
   })),
+  /** Every timed run; `sha256` is that of the artifact it was read from. */
+  runs: z.array(z.object({
+    ...cell,
+    seed: z.number(),
+    plain: z.number().nullable(),
+    cached: z.number().nullable(),
+    sha256: z.string(),
+  })),
   claims: z.array(judgedClaimSchema),
 });
 export type Speeds = z.infer<typeof speedsSchema>;

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import type { Located } from "../inputs.ts";
 import { compareText } from "../order.ts";
 import { alphaOf, sum } from "../statistics/sample.ts";
-import type { Located } from "../inputs.ts";
 import { type AssembleOptions, type Place, placeOf } from "./assemble.ts";
 import type { Comparison } from "./claim.ts";
 import type { Speed } from "./inputs.ts";
@@ -16,6 +16,7 @@ import { BASELINE, compareVariants } from "./variants.ts";
 interface Timed extends Place {
   readonly plain: number | undefined;
   readonly cached: number | undefined;
+  readonly sha256: string;
 }
 
 /**
@@ -32,7 +33,7 @@ export function assembleSpeeds(
   const timed = speeds.map((each): Timed => {
     const rate = (cache: boolean) =>
       each.value.speeds.find((speed) => speed.cache === cache)?.tokensPerSecond;
-    return { ...placeOf(each), plain: rate(false), cached: rate(true) };
+    return { ...placeOf(each), plain: rate(false), cached: rate(true), sha256: each.sha256 };
   }).sort((a, b) =>
     compareText(a.dataset, b.dataset) || compareVariants(a.variant, b.variant) || a.seed - b.seed
   );
@@ -59,6 +60,14 @@ export function assembleSpeeds(
           : null,
       };
     }),
+    runs: timed.map(({ dataset, variant, seed, plain, cached, sha256 }) => ({
+      dataset,
+      variant,
+      seed,
+      plain: plain ?? null,
+      cached: cached ?? null,
+      sha256,
+    })),
     claims: judge(options.claims.filter((claim) => claim.metric === "speed"), {
       alpha: alphaOf(options.confidence),
       differences: (comparison) => speedDifferences(evidence, comparison),

@@ -5,8 +5,10 @@
  */
 import { datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { fixed, grouped } from "../format.ts";
-import type { Table } from "../table.ts";
+import type { TraceLinks } from "../sources.ts";
+import { type Cell, type FileTable, linked, rowsLink } from "../table.ts";
 import type { Condition, Results, Speeds } from "./results.ts";
+import { EVERY_RUN, pairsAnchor, runsAnchor, timedAnchor } from "./anchors.ts";
 import { BASELINE, variantLabel, variantTitle } from "./variants.ts";
 
 type Entry = Results["datasets"][number];
@@ -26,6 +28,11 @@ function entryOf(results: Results, dataset: string) {
   return entry && { ...entry, majorityShare: null };
 }
 
+/** How a text relates to the paper's, for programs. */
+export function kindOf(results: Results, dataset: string): string {
+  return entryOf(results, dataset)?.corpus?.source.kind ?? "undescribed";
+}
+
 /** A signed number, `−0.0015` or `+31.0`. */
 export function signed(value: number, digits: number): string {
   const text = fixed(value, digits);
@@ -33,8 +40,8 @@ export function signed(value: number, digits: number): string {
 }
 
 /** Best validation loss by text and variant, ours above the paper's. */
-export function lossTable(results: Results): Table {
-  const rows: string[][] = [];
+export function lossTable(results: Results): FileTable {
+  const rows: Cell[][] = [];
   const breaks: number[] = [];
   for (const { dataset } of results.datasets) {
     const cells = results.conditions.filter((each) => each.dataset === dataset);
@@ -46,7 +53,10 @@ export function lossTable(results: Results): Table {
     rows.push([
       titleOf(results, dataset),
       `This run: ${kindLabel(entry)}, ${sizeText(cells)}${n}`,
-      ...results.variants.map((variant) => lossText(find(variant))),
+      ...results.variants.map((variant) => {
+        const cell = find(variant);
+        return linked(lossText(cell), cell && rowsLink(runsAnchor(cell)));
+      }),
     ]);
     if (cells.some((each) => each.published !== null)) {
       rows.push([
@@ -70,6 +80,17 @@ export function lossTable(results: Results): Table {
     ],
     rows,
     breaks,
+    data: {
+      columns: [
+        ...["dataset", "data_kind", "run", "seeds", "loss_mean", "loss_sd"],
+        ...["interval_low", "interval_high", "published_loss", "full_size"],
+      ],
+      rows: results.conditions.map((cell) => [
+        ...[cell.dataset, kindOf(results, cell.dataset), cell.variant, cell.n, cell.mean, cell.sd],
+        ...[cell.interval?.[0] ?? null, cell.interval?.[1] ?? null],
+        ...[cell.published, String(cell.fullSize)],
+      ]),
+    },
   };
 }
 
@@ -86,99 +107,8 @@ function lossText(cell: Condition | undefined): string {
     : `${fixed(cell.mean, 4)} ± ${fixed(cell.sd, 4)}`;
 }
 
-/** The same numbers for programs: one row per run. */
-export function runRows(results: Results): {
-  columns: string[];
-  rows: (string | number | null)[][];
-} {
-  const kind = (dataset: string) =>
-    results.datasets.find((each) => each.dataset === dataset)?.corpus?.source.kind ?? "undescribed";
-  return {
-    columns: [
-      "dataset",
-      "data_kind",
-      "run",
-      "seed",
-      "parameters",
-      "steps",
-      "best_iteration",
-      "best_validation_loss_nats",
-      "validation_loss_nats",
-      "test_loss_nats",
-      "test_bits",
-      "published_loss_nats",
-      "full_size",
-    ],
-    rows: results.conditions.flatMap((cell) =>
-      cell.runs.map((run) => {
-        const split = (name: string) => run.splits.find((each) => each.split === name);
-        return [
-          cell.dataset,
-          kind(cell.dataset),
-          cell.variant,
-          run.seed,
-          run.parameters,
-          run.steps,
-          run.bestIteration,
-          run.best,
-          split("validation")?.lossNats ?? null,
-          split("test")?.lossNats ?? null,
-          split("test")?.bits ?? null,
-          cell.published,
-          String(cell.fullSize),
-        ];
-      })
-    ),
-  };
-}
-
-/** Every run, one by one, for people. */
-export function runTable(results: Results): Table {
-  return {
-    id: "every-run",
-    caption: "Every run",
-    columns: [
-      { title: "Text" },
-      { title: "Run" },
-      ...[
-        "Seed",
-        "Parameters",
-        "Steps",
-        "Best step",
-        "Best loss",
-        "Validation loss",
-        "Test loss",
-        "Test bits",
-      ].map((title) => ({ title, align: "right" as const })),
-    ],
-    rows: results.conditions.flatMap((cell) =>
-      cell.runs.map((run) => {
-        const split = (name: string) => run.splits.find((each) => each.split === name);
-        const number = (value: number | undefined) => value === undefined ? "–" : fixed(value, 4);
-        return [
-          titleOf(results, cell.dataset),
-          variantLabel(cell.variant),
-          String(run.seed),
-          grouped(run.parameters),
-          grouped(run.steps),
-          grouped(run.bestIteration),
-          fixed(run.best, 4),
-          number(split("validation")?.lossNats),
-          number(split("test")?.lossNats),
-          number(split("test")?.bits),
-        ];
-      })
-    ),
-    notes: [
-      "Best loss: the lowest of all evaluations on random excerpts, the paper's headline. " +
-      "Validation and test loss: of the weights kept then, on excerpts that do not overlap. " +
-      "Losses are nats per character; bits are per character.",
-    ],
-  };
-}
-
 /** Paired differences from the model without intensity. */
-export function differenceTable(results: Results): Table {
+export function differenceTable(results: Results): FileTable {
   const level = Math.round(results.confidence * 100);
   return {
     id: "differences",
@@ -195,7 +125,7 @@ export function differenceTable(results: Results): Table {
       titleOf(results, delta.dataset),
       variantTitle(delta.variant),
       String(delta.n),
-      signed(delta.mean, 4),
+      { text: signed(delta.mean, 4), to: rowsLink(pairsAnchor({ ...delta, against: BASELINE })) },
       delta.interval === null
         ? "needs 2 seeds"
         : `[${signed(delta.interval[0], 4)}, ${signed(delta.interval[1], 4)}]`,
@@ -209,11 +139,22 @@ export function differenceTable(results: Results): Table {
       "Less is better. A bypassed run computes what the baseline computes, bit for bit: a " +
       "difference of zero there is no chance.",
     ],
+    data: {
+      columns: [
+        ...["dataset", "data_kind", "run", "seeds", "delta_mean", "delta_sd"],
+        ...["interval_low", "interval_high", "positive", "negative", "published_delta"],
+      ],
+      rows: results.deltas.map((each) => [
+        ...[each.dataset, kindOf(results, each.dataset), each.variant, each.n, each.mean, each.sd],
+        ...[each.interval?.[0] ?? null, each.interval?.[1] ?? null],
+        ...[each.positive, each.negative, each.published],
+      ]),
+    },
   };
 }
 
 /** Table 1 of the paper: speed and average loss by variant, ours beside the printed. */
-export function speedTable(results: Results, speeds: Speeds): Table {
+export function speedTable(results: Results, speeds: Speeds): FileTable {
   const number = (value: number | null | undefined, digits: number) =>
     value === null || value === undefined ? "–" : fixed(value, digits);
   const change = (value: number | null, digits: number) =>
@@ -239,10 +180,10 @@ export function speedTable(results: Results, speeds: Speeds): Table {
       const average = results.averages.variants.find((own) => own.variant === each.variant);
       return [
         variantTitle(each.variant),
-        number(each.plain, 1),
+        linked(number(each.plain, 1), rowsLink(timedAnchor(each.variant))),
         change(each.change, 1),
         number(each.cached, 1),
-        number(average?.mean, 4),
+        linked(number(average?.mean, 4), average && rowsLink(EVERY_RUN)),
         number(each.published, 1),
         each.published === null || printed === null || each.variant === BASELINE
           ? "–"
@@ -260,11 +201,24 @@ export function speedTable(results: Results, speeds: Speeds): Table {
         }; the paper's over its four texts, shown where those were run.`,
       ]),
     ],
+    data: {
+      columns: [
+        ...["run", "tokens_per_second", "change_percent", "tokens_per_second_cached", "loss_mean"],
+        ...["published_tokens_per_second", "published_loss"],
+      ],
+      rows: speeds.variants.map((each) => {
+        const average = results.averages.variants.find((own) => own.variant === each.variant);
+        return [
+          ...[each.variant, each.plain, each.change, each.cached, average?.mean ?? null],
+          ...[each.published, average?.published ?? null],
+        ];
+      }),
+    },
   };
 }
 
 /** The texts. */
-export function textTable(results: Results): Table {
+export function textTable(results: Results, trace: TraceLinks = () => undefined): FileTable {
   return {
     id: "texts",
     caption: "Texts the models were trained on, in characters",
@@ -281,9 +235,19 @@ export function textTable(results: Results): Table {
       kindLabel(entryOf(results, dataset)),
       ...["train", "validation", "test"].map((split) => {
         const tokens = corpus?.splits[split]?.tokens;
-        return tokens === undefined ? "–" : grouped(tokens);
+        if (tokens === undefined) return "–";
+        const to = split === "train" ? trace("statistics", [dataset]) : undefined;
+        return linked(grouped(tokens), to);
       }),
       corpus === null ? "–" : grouped(corpus.vocabularySize),
     ]),
+    data: {
+      columns: ["dataset", "data_kind", "train", "validation", "test", "symbols"],
+      rows: results.datasets.map(({ dataset, corpus }) => [
+        ...[dataset, kindOf(results, dataset)],
+        ...["train", "validation", "test"].map((split) => corpus?.splits[split]?.tokens ?? null),
+        corpus?.vocabularySize ?? null,
+      ]),
+    },
   };
 }

@@ -19,6 +19,7 @@ interface Timed {
   readonly encoding: string;
   readonly operator: string;
   readonly seed: number;
+  readonly sha256: string;
   readonly file: Latency;
   readonly model: Latency["models"][number];
 }
@@ -42,12 +43,13 @@ export function assembleLatencies(
 ): Latencies {
   const { results, published } = options;
   const rank = new Map(results.datasets.map((entry, index) => [entry.dataset, index]));
-  const timed = artifacts.flatMap(({ at, value }) =>
+  const timed = artifacts.flatMap(({ at, sha256, value }) =>
     value.models.map((model): Timed => ({
       dataset: at["dataset"] ?? "data",
       encoding: model.encoding,
       operator: model.operator,
       seed: model.seed,
+      sha256,
       file: value,
       model,
     }))
@@ -118,11 +120,12 @@ function isFullSize(
   return Object.entries(paper.size).every(([name, value]) => size[name] === value);
 }
 
-function runOf({ seed, file, model }: Timed): TimedCondition["runs"][number] {
+function runOf({ seed, sha256, file, model }: Timed): TimedCondition["runs"][number] {
   const batches = model.passMs.map((ms) => ms / file.batches);
   const { mean, sd } = summarize(batches);
   return {
     seed,
+    sha256,
     rounds: batches.length,
     median: median(batches),
     mean,

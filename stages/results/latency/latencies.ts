@@ -24,6 +24,8 @@ const timedConditionSchema = z.object({
   fullSize: z.boolean(),
   runs: z.array(z.object({
     seed: z.number(),
+    /** Of the file that holds its timings. */
+    sha256: z.string(),
     /** Over the rounds. */
     rounds: z.number(),
     median: z.number(),

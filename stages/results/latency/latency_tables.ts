@@ -3,12 +3,19 @@
  *
  * @module
  */
-import { accuracyText, datasetTitle, kindLabel } from "../accuracy_table.ts";
+import {
+  accuracyText,
+  datasetTitle,
+  kindLabel,
+  runsAnchor,
+  timedAnchor,
+} from "../accuracy_table.ts";
 import { counted, fixed, grouped, percent, points, pointsInterval } from "../format.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import type { PaperLatency, PaperTable } from "../paper/numbers.ts";
-import type { Results } from "../results.ts";
-import type { Table } from "../table.ts";
+import type { Condition, Results } from "../results.ts";
+import { traceLink } from "../sources.ts";
+import { type Cell, type Data, type FileTable, rowsLink } from "../table.ts";
 import type { Latencies, TimedCondition } from "./latencies.ts";
 
 /** Milliseconds with the digits that timing can tell: `892`, `12.4`, `1.37`. */
@@ -31,7 +38,7 @@ export function changeOf(change: NonNullable<TimedCondition["change"]>): string 
  * Table 2's shape: accuracy and latency by operator, with what the paper says beside data that
  * corresponds.
  */
-export function latencyTable(results: Results, latencies: Latencies): Table {
+export function latencyTable(results: Results, latencies: Latencies): FileTable {
   const level = percent(results.confidence, 0);
   const encodings = new Set(latencies.conditions.map((each) => each.encoding));
   const isShown = ({ dataset }: TimedCondition) =>
@@ -39,7 +46,7 @@ export function latencyTable(results: Results, latencies: Latencies): Table {
   const anyShown = latencies.conditions.some((each) =>
     isShown(each) && paperOf(each, latencies) !== undefined
   );
-  const rows: string[][] = [];
+  const rows: Cell[][] = [];
   const breaks: number[] = [];
   let last: TimedCondition | undefined;
   for (const each of latencies.conditions) {
@@ -48,9 +55,7 @@ export function latencyTable(results: Results, latencies: Latencies): Table {
     if (begins && last !== undefined) breaks.push(rows.length - 1);
     last = each;
     const entry = results.datasets.find((one) => one.dataset === dataset);
-    const accuracy = results.conditions.find((cell) =>
-      cell.dataset === dataset && cell.encoding === encoding && cell.operator === operator
-    );
+    const accuracy = accuracyOf(results, each);
     const shown = isShown(each);
     const named = encodings.size > 1 ? `, ${encodingTitle(encoding)}` : "";
     const smaller = shown && paperOf(each, latencies) !== undefined && !each.fullSize
@@ -59,8 +64,10 @@ export function latencyTable(results: Results, latencies: Latencies): Table {
     rows.push([
       begins ? `${datasetTitle(entry, dataset)}${named}: ${kindLabel(entry)}${smaller}` : "",
       operatorTitle(operator),
-      accuracy === undefined ? "–" : accuracyText(accuracy),
-      latencyText(each),
+      accuracy === undefined
+        ? "–"
+        : { text: accuracyText(accuracy), to: rowsLink(runsAnchor(accuracy)) },
+      { text: latencyText(each), to: rowsLink(timedAnchor(each)) },
       fixed(each.msPerDocument, 3),
       change === null ? "–" : changeOf(change),
       ...(anyShown
@@ -88,6 +95,7 @@ export function latencyTable(results: Results, latencies: Latencies): Table {
     ],
     rows,
     breaks,
+    data: latencyData(results, latencies),
     notes: [
       "A seed's latency is the median over rounds of a forward pass, fusion included; shown are " +
       `mean ± standard deviation over seeds. From ${baseline}: the mean difference and its ${level} ` +
@@ -111,7 +119,13 @@ export function latencyTable(results: Results, latencies: Latencies): Table {
 }
 
 /** What the rounds of each model spread over. */
-export function timingTable(results: Results, latencies: Latencies): Table {
+export function timingTable(results: Results, latencies: Latencies): FileTable {
+  const anchors = new Map<number, string>();
+  let count = 0;
+  for (const each of latencies.conditions) {
+    anchors.set(count, timedAnchor(each));
+    count += each.runs.length;
+  }
   return {
     id: "timings",
     caption: "Every model that was timed, milliseconds a batch",
@@ -129,7 +143,7 @@ export function timingTable(results: Results, latencies: Latencies): Table {
         operatorTitle(each.operator),
         String(run.seed),
         String(run.rounds),
-        fixed(run.median, 3),
+        { text: fixed(run.median, 3), to: traceLink(run.sha256) },
         fixed(run.mean, 3),
         run.sd === null ? "–" : fixed(run.sd, 3),
         fixed(run.least, 3),
@@ -137,45 +151,49 @@ export function timingTable(results: Results, latencies: Latencies): Table {
         fixed(run.tokensPerDocument, 1),
       ])
     ),
+    anchors,
+    notes: ["Medians lead to the trace of the timing."],
+    data: {
+      columns: [
+        ...["dataset", "encoding", "operator", "seed", "rounds"],
+        ...["median_ms_per_batch", "mean_ms_per_batch", "sd_ms_per_batch"],
+        ...["least_ms_per_batch", "most_ms_per_batch"],
+        ...["median_ms_per_document", "tokens_per_document"],
+      ],
+      rows: latencies.conditions.flatMap(({ dataset, encoding, operator, runs }) =>
+        runs.map((run) => [
+          ...[dataset, encoding, operator, run.seed, run.rounds],
+          ...[run.median, run.mean, run.sd, run.least, run.most],
+          ...[run.msPerDocument, run.tokensPerDocument],
+        ])
+      ),
+    },
   };
 }
 
-/** The same numbers for programs, unrounded. */
-export function timingRows(
-  latencies: Latencies,
-): { columns: string[]; rows: (string | number | null)[][] } {
+/** Conditions for programs: milliseconds and fractions, unrounded. */
+function latencyData(results: Results, latencies: Latencies): Data {
   return {
     columns: [
-      "dataset",
-      "encoding",
-      "operator",
-      "seed",
-      "rounds",
-      "median_ms_per_batch",
-      "mean_ms_per_batch",
-      "sd_ms_per_batch",
-      "least_ms_per_batch",
-      "most_ms_per_batch",
-      "median_ms_per_document",
-      "tokens_per_document",
+      ...["dataset", "encoding", "operator", "seeds", "accuracy_mean"],
+      ...["ms_per_batch", "ms_per_batch_sd", "ms_per_document"],
+      ...["change", "change_low", "change_high", "full_size"],
     ],
-    rows: latencies.conditions.flatMap(({ dataset, encoding, operator, runs }) =>
-      runs.map((run) => [
-        dataset,
-        encoding,
-        operator,
-        run.seed,
-        run.rounds,
-        run.median,
-        run.mean,
-        run.sd,
-        run.least,
-        run.most,
-        run.msPerDocument,
-        run.tokensPerDocument,
-      ])
-    ),
+    rows: latencies.conditions.map((each) => [
+      ...[each.dataset, each.encoding, each.operator, each.n],
+      accuracyOf(results, each)?.mean ?? null,
+      ...[each.mean, each.sd, each.msPerDocument],
+      ...[each.change?.mean ?? null, each.change?.interval?.[0] ?? null],
+      ...[each.change?.interval?.[1] ?? null, String(each.fullSize)],
+    ]),
   };
+}
+
+function accuracyOf(results: Results, each: TimedCondition): Condition | undefined {
+  const { dataset, encoding, operator } = each;
+  return results.conditions.find((cell) =>
+    cell.dataset === dataset && cell.encoding === encoding && cell.operator === operator
+  );
 }
 
 function titleOf(results: Results, dataset: string): string {

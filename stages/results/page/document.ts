@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { traceLink } from "../sources.ts";
 import { type Html, html, trusted } from "./html.ts";
 import { STYLE } from "./style.ts";
 
@@ -41,6 +42,8 @@ export function documentHtml(
         <header>
     <h1>${title}</h1>
     <p class="lead">${lead}</p>
+    <p>Numbers are links: a mean leads to its runs, a run to how it was made.
+    <a href="${traceLink(resultsSha256)}">Trace of these results</a></p>
     ${notice}
     <nav aria-label="Sections"><ul>
     ${sections.map((section) =>
@@ -58,7 +61,11 @@ export function documentHtml(
       `
     )}</main>
         <footer>
-          <p>Made by Lockstep from the results file with SHA-256 <code>${resultsSha256}</code>.</p>
+          <p>Made by Lockstep from the results file with SHA-256 <a
+            href="${traceLink(
+              resultsSha256,
+            )}"><code>${resultsSha256}</code></a>. Where there is no trace page,
+            <code>deno task trace</code> followed by a digest prints the same.</p>
         </footer>
       </body>
     </html>

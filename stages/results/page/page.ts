@@ -14,35 +14,43 @@ import { latencyTable, timingTable } from "../latency/latency_tables.ts";
 import { compareText, encodingTitle, operatorTitle } from "../order.ts";
 import { findingsTable, paperSeriesTable, paperTable } from "../paper/paper_tables.ts";
 import type { Results } from "../results.ts";
-import type { Table } from "../table.ts";
+import { pairTable, runTable } from "../run_tables.ts";
+import { traceLink, type TraceLinks } from "../sources.ts";
+import { linked, type Table } from "../table.ts";
 import { trainingTable } from "../training_table.ts";
 import { documentHtml, type Section } from "./document.ts";
+import { drawn, type Figure } from "./figures.ts";
 import { type Html, html } from "./html.ts";
-import { figureHtml, svgText, tableHtml } from "./parts.ts";
+import { tableHtml } from "./parts.ts";
 
 /** What the page is made of besides the results. */
 export interface PageParts {
-  /** Figures in order: their file stem and SVG text. */
-  readonly figures: readonly { readonly name: string; readonly svg: string }[];
+  /** Figures in order. */
+  readonly figures: readonly Figure[];
   /** What timing showed. */
   readonly latencies: Latencies;
+  /** SHA-256 of the latencies file. */
+  readonly latenciesSha256: string;
   /** Names of the table files beside the page, in `../tables/`. */
   readonly tableFiles: readonly string[];
   /** SHA-256 of the results file every number comes from. */
   readonly resultsSha256: string;
+  /** The ways to the artifacts they were read from. */
+  readonly trace: TraceLinks;
 }
 
 /** The whole page as text. */
 export function pageHtml(results: Results, parts: PageParts): string {
   const sections = [
-    claimSection(results, parts.latencies),
-    runSection(results),
+    claimSection(results, parts),
+    runSection(results, parts),
     accuracySection(results, parts),
     deltaSection(results, parts),
     latencySection(results, parts),
     figureSection(parts),
-    lengthSection(results),
+    lengthSection(results, parts),
     paperSection(results, parts),
+    everySection(results, parts),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
   return documentHtml({
@@ -79,24 +87,29 @@ function noticeHtml(results: Results): Html | null {
   `;
 }
 
-function claimSection(results: Results, latencies: Latencies): Section | null {
-  const claims = [...results.claims, ...latencies.claims]
+/** A table with the way to the trace of the results it was made from. */
+function shown({ resultsSha256 }: PageParts, table: Table): Html {
+  return tableHtml(table, { trace: traceLink(resultsSha256) });
+}
+
+function claimSection(results: Results, parts: PageParts): Section | null {
+  const claims = [...results.claims, ...parts.latencies.claims]
     .sort((a, b) => compareText(a.id, b.id));
   if (claims.length === 0) return null;
   return {
     id: "verdicts",
     title: "What held",
     body: html`
-      ${tableHtml(claimsTable(claims))}
-      <details>
+      ${shown(parts, claimsTable(claims))}
+      <details open>
         <summary>What each verdict rests on</summary>
-        ${tableHtml(comparisonsTable(results, claims))}
+        ${shown(parts, comparisonsTable(results, claims))}
       </details>
     `,
   };
 }
 
-function runSection(results: Results): Section {
+function runSection(results: Results, parts: PageParts): Section {
   const table: Table = {
     id: "datasets",
     caption: "Data the runs were trained and tested on",
@@ -123,7 +136,7 @@ function runSection(results: Results): Section {
       return [
         datasetTitle(entry, entry.dataset),
         kindLabel(entry),
-        documents("train"),
+        linked(documents("train"), parts.trace("statistics", [entry.dataset])),
         documents("test"),
         corpus ? String(corpus.classes.length) : "–",
         entry.majorityShare === null ? "–" : `${percent(entry.majorityShare, 1)} %`,
@@ -144,7 +157,7 @@ function runSection(results: Results): Section {
     id: "what-was-run",
     title: "What was run",
     body: html`
-      ${tableHtml(table)}<ul>
+      ${shown(parts, table)}<ul>
         ${results.datasets.flatMap((entry) =>
           entry.corpus === null ? [] : [html`
             <li>${datasetTitle(entry, entry.dataset)}: ${entry.corpus.source.note}</li>
@@ -154,7 +167,7 @@ function runSection(results: Results): Section {
         <li>Positional encodings: ${encodings || "none"}</li>
         <li>Seeds: ${results.seeds.join(", ") || "none"}</li>
       </ul>
-      ${results.curves.length > 0 ? tableHtml(trainingTable(results)) : null} ${missingHtml(
+      ${results.curves.length > 0 ? shown(parts, trainingTable(results)) : null} ${missingHtml(
         results,
       )}
     `,
@@ -182,48 +195,19 @@ function missingHtml(results: Results): Html | null {
 function accuracySection(results: Results, parts: PageParts): Section | null {
   if (results.conditions.length === 0) return null;
   const tables = encodingsByDataset(results).map((encoding) =>
-    tableHtml(accuracyTable(results, { encoding, id: `accuracy-${encoding}` }))
+    shown(parts, accuracyTable(results, { encoding, id: `accuracy-${encoding}` }))
   );
   const figure = parts.figures.find((each) => each.name === "accuracy");
   const byEncoding = datasetsByEncoding(results).map((entry) =>
-    tableHtml(encodingTable(results, entry))
+    shown(parts, encodingTable(results, entry))
   );
-  const every: Table = {
-    id: "every-run",
-    caption: "Every run",
-    columns: [
-      { title: "Dataset" },
-      { title: "Encoding" },
-      { title: "Operator" },
-      { title: "Seed", align: "right" },
-      { title: "Correct", align: "right" },
-      { title: "Documents", align: "right" },
-      { title: "Accuracy, %", align: "right" },
-      { title: "Loss, nats", align: "right" },
-    ],
-    rows: results.conditions.flatMap((cell) =>
-      cell.runs.map((run) => [
-        cell.dataset,
-        encodingTitle(cell.encoding),
-        operatorTitle(cell.operator),
-        String(run.seed),
-        grouped(run.correct),
-        grouped(run.documents),
-        percent(run.accuracy),
-        run.lossNats.toFixed(4),
-      ])
-    ),
-  };
   return {
     id: "accuracy",
     title: results.conditions.some((cell) => cell.published.length > 0)
       ? "Accuracy beside the paper's"
       : "Accuracy",
     body: html`
-      ${tables} ${byEncoding} ${figure
-        ? drawn(figure)
-        : null}<details><summary>Every run, one by one</summary>
-      ${tableHtml(every)}</details>
+      ${tables} ${byEncoding} ${figure ? drawn(figure) : null}
     `,
   };
 }
@@ -234,7 +218,7 @@ function deltaSection(results: Results, parts: PageParts): Section | null {
   return {
     id: "differences",
     title: `Differences from ${operatorTitle(results.baseline)}, seed by seed`,
-    body: html`${figure ? drawn(figure) : null}${tableHtml(deltaTable(results))}`,
+    body: html`${figure ? drawn(figure) : null}${shown(parts, deltaTable(results))}`,
   };
 }
 
@@ -242,14 +226,15 @@ function latencySection(results: Results, parts: PageParts): Section | null {
   const { latencies } = parts;
   if (latencies.conditions.length === 0) return null;
   const figure = parts.figures.find((each) => each.name === "latency");
+  const timed = (table: Table) => tableHtml(table, { trace: traceLink(parts.latenciesSha256) });
   return {
     id: "latency",
     title: "Latency, measured on this machine",
     body: html`
       <p>Unlike all other numbers here, these differ from one timing to the next.</p>
-      ${tableHtml(latencyTable(results, latencies))} ${figure ? drawn(figure) : null}
-      <details><summary>Every model that was timed</summary>
-      ${tableHtml(timingTable(results, latencies))}</details>
+      ${timed(latencyTable(results, latencies))} ${figure ? drawn(figure) : null}
+      <details open><summary>Every model that was timed</summary>
+      ${timed(timingTable(results, latencies))}</details>
     `,
   };
 }
@@ -262,20 +247,12 @@ function figureSection(parts: PageParts): Section | null {
   return { id: "figures", title: "Figures", body: html`${others.map(drawn)}` };
 }
 
-function drawn(figure: PageParts["figures"][number]): Html {
-  return figureHtml(figure.svg, {
-    id: `figure-${figure.name}`,
-    title: svgText(figure.svg, "title") || figure.name,
-    words: svgText(figure.svg, "desc"),
-  });
-}
-
-function lengthSection(results: Results): Section | null {
+function lengthSection(results: Results, parts: PageParts): Section | null {
   if (results.datasets.every((entry) => entry.corpus === null)) return null;
   return {
     id: "document-lengths",
     title: "Document lengths",
-    body: tableHtml(lengthTable(results)),
+    body: shown(parts, lengthTable(results, parts.trace)),
   };
 }
 
@@ -295,10 +272,28 @@ function paperSection(results: Results, parts: PageParts): Section | null {
         )} of its numbers with each other, ${grouped(unfit)} do not fit.
       </p>
       ${figure ? drawn(figure) : null} ${paper.series.length > 0
-        ? tableHtml(paperSeriesTable(paper, results))
+        ? shown(parts, paperSeriesTable(paper, results))
         : null} ${paper.tables.length > 0
-        ? tableHtml(paperTable(paper, results))
-        : null} ${paper.findings.length > 0 ? tableHtml(findingsTable(paper)) : null}
+        ? shown(parts, paperTable(paper, results))
+        : null} ${paper.findings.length > 0 ? shown(parts, findingsTable(paper)) : null}
+    `,
+  };
+}
+
+/** Open from the start: links from above lead to its rows. */
+function everySection(results: Results, parts: PageParts): Section | null {
+  if (results.conditions.length === 0) return null;
+  const pairs = pairTable(results, parts.trace);
+  return {
+    id: "runs",
+    title: "Every run, one by one",
+    body: html`
+      <p>
+        A linked number leads to its row's trace: what made it, from what, down to the first bytes.
+      </p>
+      ${shown(parts, runTable(results, parts.trace))} ${pairs.rows.length > 0
+        ? shown(parts, pairs)
+        : null}
     `,
   };
 }
@@ -315,8 +310,8 @@ function traceSection(results: Results, parts: PageParts): Section {
     body: html`<p>Every number above is computed from the evaluated runs listed under
 “Every run”; differences are taken between runs of the same seed, from counts of correctly
 classified documents. Intervals have ${percent(results.confidence, 0)} % coverage if differences
-are close to normal. <code>deno task why</code> followed by an instance's name lists what went
-into it.</p>
+are close to normal. The <a href="${traceLink(parts.resultsSha256)}">trace of the results</a>
+names every artifact behind them.</p>
 ${
       files.length > 0
         ? html`

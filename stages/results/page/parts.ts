@@ -4,15 +4,18 @@
  * @module
  */
 import { COLOURS, FAINT, INK, RULE } from "../chart/look.ts";
-import type { Column, Table } from "../table.ts";
+import { type Cell, cellText, type Column, type Table } from "../table.ts";
 import { type Html, html, trusted } from "./html.ts";
 
 /**
  * A table with its caption, scoped headers and notes, in a region that scrolls sideways by
  * keyboard where the screen is narrow. A leading empty cell belongs to the row group above.
+ *
+ * @param options.trace Where the trace of the document is told from which the table was made.
  */
-export function tableHtml(table: Table): Html {
-  const groups: (readonly string[])[][] = [[]];
+export function tableHtml(table: Table, options: { readonly trace: string }): Html {
+  const groups: (readonly Cell[])[][] = [[]];
+  const anchors = new Map([...table.anchors ?? []].map(([row, id]) => [table.rows[row]!, id]));
   const breaks = new Set(table.breaks ?? []);
   table.rows.forEach((row, index) => {
     groups.at(-1)!.push(row);
@@ -27,18 +30,20 @@ export function tableHtml(table: Table): Html {
     html`
       <tbody>
       ${rows.map((row) =>
-        html`
-          <tr>${row.map((cell, index) =>
-            cellHtml(cell, index, { columns: table.columns, rows, row })
-          )}</tr>
-        `
+        rowHtml(
+          row.map((cell, index) => cellHtml(cell, index, { columns: table.columns, rows, row })),
+          anchors.get(row),
+        )
       )}</tbody>
     `
   );
   return html`
     <div class="scroll" role="region" tabindex="0" aria-labelledby="${table.id}-caption">
       <table id="${table.id}">
-    <caption id="${table.id}-caption"><span>${table.caption}</span></caption>
+    <caption><span><span id="${table.id}-caption">${table.caption}</span>
+      <a class="trace" href="${options.trace}" aria-label="Trace of this table: ${table
+        .caption}">trace</a>
+    </span></caption>
     <thead><tr>${head}</tr></thead>
     ${bodies}</table>
     </div>
@@ -48,6 +53,11 @@ export function tableHtml(table: Table): Html {
       `
     )}
   `;
+}
+
+function rowHtml(cells: readonly Html[], anchor: string | undefined): Html {
+  if (anchor === undefined) return html`<tr>${cells}</tr>`;
+  return html`<tr id="${anchor}">${cells}</tr>`;
 }
 
 function sideOf(column: Column | undefined): Html {
@@ -64,30 +74,40 @@ const VERDICT_CLASS: Readonly<Record<string, string>> = {
   "not run": "open",
 };
 
+/** A number that leads somewhere looks like one that does not, but for a faint line below it. */
+function contentHtml(cell: Cell): Html {
+  return typeof cell === "string"
+    ? html`${cell}`
+    : html`<a class="number" href="${cell.to}">${cell.text}</a>`;
+}
+
 function cellHtml(
-  cell: string,
+  cell: Cell,
   index: number,
   place: {
     readonly columns: readonly Column[];
     /** The row group the cell is in, and its row. */
-    readonly rows: readonly (readonly string[])[];
-    readonly row: readonly string[];
+    readonly rows: readonly (readonly Cell[])[];
+    readonly row: readonly Cell[];
   },
 ): Html {
   const { columns, rows, row } = place;
   if (index > 0) {
-    const verdict = columns[index]?.title.startsWith("Verdict") ? VERDICT_CLASS[cell] : undefined;
-    if (verdict) return html`<td class="verdict ${verdict}">${cell}</td>`;
-    return cell.length > 40
-      ? html`<td class="wide">${cell}</td>`
-      : html`<td${sideOf(columns[index])}>${cell}</td>`;
+    const verdict = columns[index]?.title.startsWith("Verdict")
+      ? VERDICT_CLASS[cellText(cell)]
+      : undefined;
+    const content = contentHtml(cell);
+    if (verdict) return html`<td class="verdict ${verdict}">${content}</td>`;
+    return cellText(cell).length > 40
+      ? html`<td class="wide">${content}</td>`
+      : html`<td${sideOf(columns[index])}>${content}</td>`;
   }
   // One header for all rows of a group whose first cells are empty below the first.
   const first = rows[0] === row;
   const spans = first && rows.length > 1 && rows.slice(1).every((each) => each[0] === "");
-  if (spans) return html`<th scope="rowgroup" rowspan="${rows.length}">${cell}</th>`;
+  if (spans) return html`<th scope="rowgroup" rowspan="${rows.length}">${contentHtml(cell)}</th>`;
   if (!first && cell === "" && rows.slice(1).every((each) => each[0] === "")) return trusted("");
-  return html`<th scope="row">${cell}</th>`;
+  return html`<th scope="row">${contentHtml(cell)}</th>`;
 }
 
 /**
@@ -101,6 +121,8 @@ export function figureHtml(svg: string, options: {
   readonly title: string;
   /** What the figure shows, for those who can't see it. */
   readonly words: string;
+  /** Where its trace is told. */
+  readonly trace: string;
 }): Html {
   if (!svg.startsWith("<svg")) throw new SyntaxError("figureHtml: must start with <svg");
   const own = svg.trimEnd()
@@ -126,6 +148,9 @@ export function figureHtml(svg: string, options: {
           <summary>The figure in words</summary>
           <p>${options.words}</p>
         </details>
+        <p><a class="trace" href="${options.trace}" aria-label="Trace of the figure: ${options
+          .title}"
+          >trace</a></p>
       </figcaption>
     </figure>
   `;

@@ -39,6 +39,10 @@ a { color: var(--link); text-underline-offset: .15em; }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible {
   outline: 3px solid var(--link); outline-offset: 2px;
 }
+a.number { color: inherit; text-decoration: underline dotted var(--faint) 1px; }
+a.number:hover, a.number:focus-visible { color: var(--link); text-decoration: underline solid; }
+a.trace { font-weight: 400; font-size: .85em; }
+:target { background: var(--tint); }
 .lead { font-size: 1.2rem; color: var(--faint); }
 .notice { border-left: .3rem solid var(--mark); background: var(--tint); padding: .8rem 1rem; max-width: 44rem; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; margin: 1.5rem 0 0; font: .95rem/1.6 var(--sans); }
@@ -68,7 +72,8 @@ footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size:
 @media print {
   :root { --paper: #fff; --ink: #000; --faint: #333; --rule: #bbb; --tint: #f4f4f4; --link: #000; --good: #000; --bad: #000; --mark: #000; --first: #0072B2; --second: #D55E00; }
   body { font-size: 10.5pt; }
-  nav, .skip { display: none; }
+  nav, .skip, .trace { display: none; }
+  a.number { text-decoration: none; }
   .scroll { overflow: visible; }
   table { font-size: 8pt; }
   th, td { white-space: normal; padding-right: .5rem; }

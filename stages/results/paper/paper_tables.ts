@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { probability } from "../claims/claims_table.ts";
+import { OUTCOME_COLUMNS, outcomeRow, probability } from "../claims/claims_table.ts";
 import { fixed, points, pointsInterval } from "../format.ts";
 import { encodingTitle, operatorTitle, paperDataset } from "../order.ts";
 import type { Results } from "../results.ts";
-import type { Table } from "../table.ts";
+import type { FileTable } from "../table.ts";
 import { tableTitle } from "./cells.ts";
 import type { Reanalysis } from "./numbers.ts";
 
 /** Per-seed differences of the paper's figures, tested as ours are. */
-export function paperSeriesTable(paper: Reanalysis, results: Results): Table {
+export function paperSeriesTable(paper: Reanalysis, results: Results): FileTable {
   return {
     id: "paper_figures",
     caption: "The paper's per-seed differences by the same tests, in percentage points",
@@ -43,11 +43,18 @@ export function paperSeriesTable(paper: Reanalysis, results: Results): Table {
       `${each.positive} / ${each.negative}`,
     ]),
     notes: ["Read off the published figures, each value to about 0.05 points; paired t tests."],
+    data: {
+      columns: ["figure", "dataset", "encoding", "operator", "against", ...OUTCOME_COLUMNS],
+      rows: paper.series.map((each) => [
+        ...[each.figure, each.dataset, each.encoding, each.operator, each.against],
+        ...outcomeRow(each),
+      ]),
+    },
   };
 }
 
 /** Differences of the paper's table means, with what their spreads imply. */
-export function paperTable(paper: Reanalysis, results: Results): Table {
+export function paperTable(paper: Reanalysis, results: Results): FileTable {
   return {
     id: "paper_tables",
     caption: "Differences of the paper's printed means, in percentage points",
@@ -73,11 +80,21 @@ export function paperTable(paper: Reanalysis, results: Results): Table {
       "Unpaired t tests, the printed spreads taken for standard deviations over the seeds, with " +
       "n − 1 degrees of freedom.",
     ],
+    data: {
+      columns: [
+        ...["table", "dataset", "encoding", "operator", "against"],
+        ...["mean", "interval_low", "interval_high", "p"],
+      ],
+      rows: paper.tables.map((each) => [
+        ...[each.table, each.dataset, each.encoding, each.operator, each.against],
+        ...[each.mean, ...each.interval, each.p],
+      ]),
+    },
   };
 }
 
 /** What can and what can't be true at once. */
-export function findingsTable(paper: Reanalysis): Table {
+export function findingsTable(paper: Reanalysis): FileTable {
   return {
     id: "paper_consistency",
     caption: "Whether the paper's numbers fit each other",
@@ -86,5 +103,9 @@ export function findingsTable(paper: Reanalysis): Table {
       each.agrees ? "yes" : "no",
       each.text,
     ]),
+    data: {
+      columns: ["agrees", "what"],
+      rows: paper.findings.map((each) => [String(each.agrees), each.text]),
+    },
   };
 }
