@@ -64,7 +64,7 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
     rows: claims.flatMap((claim) =>
       claim.comparisons.map((each) => [
         claim.id,
-        comparisonText(each, results),
+        (claim.metric === "latency" ? "Latency, " : "") + comparisonText(each, results),
         each.verdict,
         String(each.n),
         each.mean === null ? "–" : points(each.mean),
@@ -106,6 +106,7 @@ export function probability(p: number | null): string {
 
 function dataText(claim: JudgedClaim): string {
   const kinds = new Set(claim.comparisons.filter((each) => each.n > 0).map((each) => each.data));
-  if (kinds.has("undescribed")) return "data not described";
-  return kinds.has("sample") ? "a sample of the data" : "the full data";
+  const where = claim.metric === "latency" ? ", on this machine" : "";
+  if (kinds.has("undescribed")) return `data not described${where}`;
+  return (kinds.has("sample") ? "a sample of the data" : "the full data") + where;
 }
