@@ -87,8 +87,12 @@ Deno.test("latencies are medians over rounds, differences are taken within a rou
 });
 
 Deno.test("the paper's order of latencies is reproduced if seeds agree on it, else contradicted", async () => {
-  const { claim } = await timed([RISING]);
+  const { claim, table } = await timed([RISING]);
   assertEquals([claim.id, claim.verdict, claim.holds], ["A7", "reproduced", true]);
+  assert(table("claims.md").includes("| reproduced | yes | the full data, on this machine |"));
+  assert(
+    table("comparisons.md").includes("| A7 | Latency, ArXiv-11, Sinusoidal: Gate-CNN − Add |"),
+  );
   assertEquals(claim.comparisons.map((each) => each.n), [5, 5]);
   assertAlmostEquals(claim.comparisons[1]!.mean!, 0.05 / 1.02 - 0.02 / 1.02, 1e-4);
   const swapped = { add: 0, gate_cnn: 0.05, gate_scalar: 0.02 };

@@ -81,7 +81,7 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
     rows: claims.flatMap((claim) =>
       claim.comparisons.map((each) => [
         claim.id,
-        comparisonText(each, results),
+        (claim.metric === "latency" ? "Latency, " : "") + comparisonText(each, results),
         each.verdict,
         // Of a difference of differences the first pairs stand behind the mean, the second here.
         linked(
@@ -179,6 +179,7 @@ export function probability(p: number | null): string {
 
 function dataText(claim: JudgedClaim): string {
   const kinds = new Set(claim.comparisons.filter((each) => each.n > 0).map((each) => each.data));
-  if (kinds.has("undescribed")) return "data not described";
-  return kinds.has("sample") ? "a sample of the data" : "the full data";
+  const where = claim.metric === "latency" ? ", on this machine" : "";
+  if (kinds.has("undescribed")) return `data not described${where}`;
+  return (kinds.has("sample") ? "a sample of the data" : "the full data") + where;
 }
