@@ -83,7 +83,8 @@ function collect(
       for (const [path, sha256] of found) {
         if (path === TRACE_PAGE) {
           throw new ConfigError(
-            `Cannot publish outputs/${path}: the trace page stands there, and ${instance} writes it`,
+            `Cannot publish outputs/${path}: the trace page stands there, and ${instance} writes it ` +
+              "too; publish it elsewhere",
           );
         }
         const other = files[path];

@@ -14,6 +14,7 @@
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/published.json        what stands in outputs/, sealed
+ * store/trace_page.lock       held while a process writes the trace page
  * store/aside/                damaged files, set aside
  * store/catalog.sqlite        can be deleted at any time
  * ```

@@ -1,9 +1,10 @@
 /**
  * Compares two JSON artifacts leaf by leaf: what says something in words, such as a verdict, is
- * named with its values; numbers are counted.
+ * named with its values; numbers are counted; digests are left out.
  *
  * @module
  */
+import { isSha256 } from "../hash.ts";
 
 /** A leaf whose value differs and is not a number in both; `undefined` where it is absent. */
 export interface WordChange {
@@ -30,6 +31,8 @@ export function diffJson(before: string, now: string): LeafDiff | undefined {
   for (const path of [...new Set([...old.keys(), ...current.keys()])].sort()) {
     const [a, b] = [old.get(path), current.get(path)];
     if (a === b) continue;
+    // A digest says only that something else changed, which is told where it did.
+    if (isDigest(a) && isDigest(b)) continue;
     if (typeof a === "number" && typeof b === "number") numbers++;
     // A measured number that is there in one run only is told by what it belongs to.
     else if (typeof (a ?? b) !== "number" || (a !== undefined && b !== undefined)) {
@@ -40,6 +43,10 @@ export function diffJson(before: string, now: string): LeafDiff | undefined {
 }
 
 type Leaf = string | number | boolean | null;
+
+function isDigest(leaf: Leaf | undefined): boolean {
+  return typeof leaf === "string" && isSha256(leaf);
+}
 
 function text(leaf: Leaf | undefined): string | undefined {
   return leaf === undefined ? undefined : String(leaf);

@@ -131,6 +131,7 @@ function instancePart(trace: Trace, view: View): Html {
     ])}
     ${outputTable(trace, view)}${inputTable(trace, view)}${table("Params", {
       head: ["Param", "Value"],
+      foldable: true,
       rows: params.map(([name, value]) => [
         html`<code>${name.slice("params.".length)}</code>`,
         paramValue(value, view),
@@ -204,8 +205,8 @@ function outputTable(trace: Trace, view: View): Html {
     if (kind === "file") items[0] = { ...items[0]!, published: publish };
     return items.map((item): readonly Html[] => [
       itemName(item),
-      html`${item.bytes}`,
-      html`${exactness}`,
+      html`<span class="number">${item.bytes}</span>`,
+      html`<span class="number">${exactness}</span>`,
       digestCell(item, trace, shown),
     ]);
   });

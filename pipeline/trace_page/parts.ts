@@ -16,6 +16,7 @@ section { content-visibility: auto; contain-intrinsic-size: auto 28rem; margin: 
   padding: 1rem 0 0; border-top: 1px solid var(--line); }
 section:target, :target > h3, td:has(:target), h2:target { background: var(--soft); }
 nav ul, .names { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
+th { overflow-wrap: normal; }
 table { margin: 0 0 .75rem; font-size: .87rem; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 .75rem;
@@ -43,16 +44,25 @@ export function definitions(facts: readonly (readonly [string, Html])[]): Html {
   }</dl>`;
 }
 
-/** Rows of a table beyond which it is folded. */
+/** Rows beyond which a table that may be folded is. */
 const MOST_ROWS = 40;
 
-/** A table with a caption; nothing if it has no row; a long one is folded. */
+/**
+ * A table with a caption; nothing if it has no row.
+ *
+ * @param options.foldable Whether a long one may be folded: not if links lead to its rows, which not
+ * every browser then unfolds.
+ */
 export function table(
   caption: string,
-  { head, rows }: { readonly head: readonly string[]; readonly rows: readonly (readonly Html[])[] },
+  { head, rows, foldable = false }: {
+    readonly head: readonly string[];
+    readonly rows: readonly (readonly Html[])[];
+    readonly foldable?: boolean;
+  },
 ): Html {
   if (rows.length === 0) return NOTHING;
-  const folded = rows.length > MOST_ROWS;
+  const folded = foldable && rows.length > MOST_ROWS;
   const whole = html`
     <table>
       <caption>${caption}</caption>

@@ -202,5 +202,10 @@ Deno.test("JSON leaves: words are named by id or index, numbers counted, order o
     { path: "a[1]", before: undefined, now: "y" },
   ]);
   assertEquals(diff({ a: 1 }, { a: "1" })?.words, [{ path: "a", before: "1", now: "1" }]);
+  const [one, two] = ["a", "b"].map((digit) => digit.repeat(64));
+  assertEquals(diff({ a: one, b: one }, { a: two, b: "none" }), {
+    words: [{ path: "b", before: one, now: "none" }],
+    numbers: 0,
+  });
   assertEquals(diffJson("{", "{}"), undefined);
 });

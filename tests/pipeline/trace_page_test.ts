@@ -122,6 +122,14 @@ Deno.test("audit reports an altered or missing trace page, and --repair makes it
   assertEquals(project.read(PAGE), page);
 });
 
+Deno.test("an output that would be laid in the trace page's place is refused", async () => {
+  using project = toyProject();
+  project.edit("stages/gather.ts", '"report/page.txt"', '"trace/index.html"');
+  const ended = await project.run(["reproduce"]);
+  assertEquals(ended.code, 1);
+  assertStringIncludes(ended.stderr, "the trace page stands there, and gather writes it too");
+});
+
 Deno.test("what names and params hold is text on the page, never markup", () => {
   const { store: own, put } = store();
   const digest = own.takeText("x");
@@ -178,6 +186,26 @@ Deno.test("bytes that several made stand once and name all their makers", () => 
     sectionOf(page, "toy.smoke/word/bob"),
     `the same bytes as <a href="#${digest}">word/ann, text</a>`,
   );
+});
+
+Deno.test("a long list of params is folded, one that links lead to is not", () => {
+  const { store: own, put } = store();
+  const names = Array.from({ length: 60 }, (_, n) => `n${n}`);
+  const trace = put({
+    ingredients: {
+      code: sha256("code"),
+      ...Object.fromEntries(names.map((name) => [`params.${name}`, `"${name}"`])),
+    },
+    outputs: Object.fromEntries(names.map((name) => [name, {
+      ...{ sha256: own.takeText(name), bytes: 1, kind: "file", exactness: "exact" } as const,
+    }])),
+  });
+  record({ [trace.instance]: trace.key }, own);
+  const page = tracePage(collectShown(own), own);
+  own.close();
+  const folded = page.match(/<details>[\s\S]*?<\/details>/g)!;
+  assert(folded.some((part) => part.includes("&quot;n59&quot;")));
+  for (const part of folded) assert(!part.includes(" id="), part);
 });
 
 Deno.test("an input that no latest run made is followed to the earlier result", () => {

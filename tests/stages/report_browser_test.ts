@@ -1,5 +1,5 @@
 import axe from "axe-core";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashFile } from "../../pipeline/hash.ts";
@@ -119,6 +119,14 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
   const report = pathToFileURL(project.path("outputs/report/index.html"));
   const shown = (expression: string) => browser.evaluate<string>(expression);
+
+  const links = [
+    ...Deno.readTextFileSync(report)
+      .matchAll(/href="\.\.\/trace\/index\.html#([0-9a-f]*)"/g),
+  ].map((match) => match[1]!);
+  const trace = project.read("outputs/trace/index.html");
+  assert(links.length > 20);
+  for (const digest of links) assertStringIncludes(trace, `<span id="${digest}">`);
 
   await browser.open(report);
   // The mean of the second operator: over two seeds.
