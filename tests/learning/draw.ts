@@ -160,7 +160,7 @@ export async function figures(
     learningChart({
       name: "tinyshakespeare",
       title: "A character model learns tinyshakespeare",
-      description: `Means over three seeds. ${words("tinyshakespeare")}.`,
+      description: `Means over three seeds: ${words("tinyshakespeare")}.`,
     }, [
       {
         title: "All of the training",
@@ -178,7 +178,7 @@ export async function figures(
     learningChart({
       name: "ag_news",
       title: "A classifier learns a sample of AG News",
-      description: `Means over three seeds. ${words("AG News, sample")}.`,
+      description: `Means over three seeds: ${words("AG News, sample")}.`,
     }, [
       {
         title: "Validation accuracy",
