@@ -47,8 +47,6 @@ export class CheckedBackend extends WebGPUBackend {
   readonly #names = new Set<string>();
   readonly #recent: string[] = [];
   #failure: string | undefined;
-  /** Kernels encoded since the backend was made. */
-  dispatches = 0;
 
   constructor(device: GPUDevice, info: GPUAdapterInfo) {
     super(device, info);
@@ -99,7 +97,6 @@ export class CheckedBackend extends WebGPUBackend {
   #begin(name: string): void {
     this.#names.add(name);
     if (this.#recent.push(name) > 10 * RECENT) this.#recent.splice(0, 9 * RECENT);
-    this.dispatches++;
   }
 
   /** Every tensor's memory is allocated here, inputs and results alike. */
