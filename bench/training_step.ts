@@ -1,15 +1,16 @@
 /**
  * Tokens per second of one training step: the models of `models/`, the same written with tfjs's own
- * operations, in jax-js and in PyTorch. Takes about five minutes without a GPU:
+ * operations, in jax-js and in PyTorch. Without names it leaves out `gpt`, which is for machines
+ * with a GPU; the others take about five minutes without one:
  *
- *     deno run -A bench/training_step.ts [gpt] [classifier]
+ *     deno run -A bench/training_step.ts [gpt_small] [classifier] [gpt]
  *
  * Every figure comes from a process of its own; the processes run in turn, in two rounds, and the
  * better round counts.
  *
  * @module
  */
-import { SIZES } from "./training_step/sizes.ts";
+import { isGpt, type Model, SIZES } from "./training_step/sizes.ts";
 
 interface Figures {
   readonly tokensPerSecond: number;
@@ -20,19 +21,20 @@ interface Figures {
 
 const file = (name: string) => new URL(`./training_step/${name}`, import.meta.url).pathname;
 const deno = (...args: string[]) => [Deno.execPath(), "run", "-A", file("measure.ts"), ...args];
-const jax = (backend: string) => [Deno.execPath(), "run", "-A", file("jax_step.ts"), backend];
+const jax = (...args: string[]) => [Deno.execPath(), "run", "-A", file("jax_step.ts"), ...args];
 const subjects: {
   name: string;
   on: string;
   command: (model: string) => string[];
-  only?: string;
+  /** Whether it is written for language models alone. */
+  gpt?: boolean;
 }[] = [
   { name: "ours", on: "webgpu", command: (model) => deno("ours", "webgpu", model) },
   { name: "tfjs", on: "webgpu", command: (model) => deno("stock", "webgpu", model) },
   { name: "ours", on: "wasm", command: (model) => deno("ours", "wasm", model) },
   { name: "tfjs", on: "wasm", command: (model) => deno("stock", "wasm", model) },
-  { name: "jax-js", on: "webgpu", command: () => jax("webgpu"), only: "gpt" },
-  { name: "jax-js", on: "wasm", command: () => jax("wasm"), only: "gpt" },
+  { name: "jax-js", on: "webgpu", command: (model) => jax("webgpu", model), gpt: true },
+  { name: "jax-js", on: "wasm", command: (model) => jax("wasm", model), gpt: true },
   {
     name: "PyTorch",
     on: "cpu",
@@ -40,10 +42,15 @@ const subjects: {
   },
 ];
 
+/** The longest a process may take. */
+const TIMEOUT_MS = 300_000;
+
 /** What a process prints last, or why there is nothing. */
 async function run([program, ...args]: string[]): Promise<Figures | string> {
   try {
-    const output = await new Deno.Command(program!, { args, stderr: "piped" }).output();
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const output = await new Deno.Command(program!, { args, stderr: "piped", signal }).output();
+    if (signal.aborted) return `no end within ${TIMEOUT_MS / 1000} s`;
     const last = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim().split("\n").at(-1)!;
     return output.code === 0 ? JSON.parse(last(output.stdout)) : last(output.stderr);
   } catch (error) {
@@ -54,8 +61,8 @@ async function run([program, ...args]: string[]): Promise<Figures | string> {
 const adapter = (await navigator.gpu?.requestAdapter())?.info;
 console.log(`webgpu: ${adapter === undefined ? "no adapter" : adapter.description || "unnamed"}`);
 for (const [model, size] of Object.entries(SIZES)) {
-  if (Deno.args.length > 0 && !Deno.args.includes(model)) continue;
-  const compared = subjects.filter(({ only }) => only === undefined || only === model);
+  if (Deno.args.length > 0 ? !Deno.args.includes(model) : model === "gpt") continue;
+  const compared = subjects.filter(({ gpt }) => gpt !== true || isGpt(model as Model));
   const best = new Map<number, Figures | string>();
   for (let round = 0; round < 2; round++) {
     for (const [i, { command }] of compared.entries()) {

@@ -1,6 +1,6 @@
 /**
  * Times a training step of the language model of `sizes.ts` in jax-js, whole under `jit`, without
- * dropout: `jax_step.ts BACKEND`.
+ * dropout: `jax_step.ts BACKEND MODEL`.
  *
  * @module
  */
@@ -16,13 +16,16 @@ import {
   valueAndGrad,
 } from "@jax-js/jax";
 import { median } from "../timing.ts";
-import { batchOf, SIZES } from "./sizes.ts";
+import { DispatchCounter } from "./dispatches.ts";
+import { batchOf, type Model, SIZES } from "./sizes.ts";
 
-const s = SIZES.gpt;
+const [backend, model] = Deno.args as ["webgpu" | "wasm", Model];
+const s = SIZES[model];
 const n = s.batch * s.length, width = s.d / s.heads;
 
+const counter = new DispatchCounter();
 await init();
-defaultDevice(Deno.args[0] as "webgpu" | "wasm");
+defaultDevice(backend);
 
 let seed = 0;
 const weight = (...shape: number[]) => random.normal(random.key(seed++), shape).mul(0.02);
@@ -102,23 +105,26 @@ const step = jit((
   return [moved, m, v, value] as [Weights, Weights, Weights, Value];
 });
 
-const { ids, labels } = batchOf("gpt");
+const { ids, labels } = batchOf(model);
 const data = { tokens: oneHot(ids), wanted: oneHot(labels), mask: future() };
 const zeros = () => tree.map((x: Value) => np.zeros(x.shape), start) as Weights;
 let weights = start, first = zeros(), second = zeros();
 const seconds: number[] = [], losses: number[] = [];
+let dispatches = 0;
 for (let i = 1; i <= 10; i++) {
-  const begun = performance.now();
+  const begun = performance.now(), before = counter.count;
   const rate = np.array(1e-3 / (1 - 0.9 ** i)), scale = np.array(1 / (1 - 0.999 ** i));
   const done = step(weights, first, second, rate, scale, tree.ref(data));
   [weights, first, second] = done;
   losses.push(await done[3].jsAsync() as number);
+  // It encodes what it has queued when a value is read.
+  dispatches = counter.count - before;
   if (i > 2) seconds.push((performance.now() - begun) / 1000);
 }
 const status = Deno.build.os === "linux" ? Deno.readTextFileSync("/proc/self/status") : "";
 console.log(JSON.stringify({
   tokensPerSecond: n / median(seconds),
-  dispatches: 0,
+  dispatches,
   peakBytes: 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0),
   losses: [losses[0], losses.at(-1)],
 }));

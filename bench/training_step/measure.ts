@@ -5,14 +5,15 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { startBackend } from "../../models/backend.ts";
-import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { median } from "../timing.ts";
+import { DispatchCounter } from "./dispatches.ts";
 import { ours } from "./ours.ts";
 import { type Model, SIZES } from "./sizes.ts";
 import { stock } from "./stock.ts";
 
 const [implementation, backend, model] = Deno.args as ["ours" | "stock", "webgpu" | "wasm", Model];
+const counter = new DispatchCounter();
 await startBackend(backend);
 if (implementation === "stock") {
   // As tfjs ships.
@@ -20,16 +21,15 @@ if (implementation === "stock") {
   tf.env().set("WEBGPU_CPU_FORWARD", true);
 }
 const step = (implementation === "ours" ? ours : stock)(model);
-const device = backend === "webgpu" ? tf.backend() as CheckedBackend : undefined;
 
 const losses: number[] = [], seconds: number[] = [];
 let dispatches = 0;
 const begun = performance.now();
 for (let i = 0; i < 12 && (i < 5 || performance.now() - begun < 4000); i++) {
-  const before = device?.dispatches ?? 0;
+  const before = counter.count;
   const start = performance.now();
   const loss = tf.tidy(step);
-  dispatches = (device?.dispatches ?? 0) - before;
+  dispatches = counter.count - before;
   losses.push((await readTensor(loss))[0]!);
   // The first two compile.
   if (i >= 2) seconds.push((performance.now() - start) / 1000);
@@ -39,9 +39,9 @@ const { batch, length } = SIZES[model];
 console.log(JSON.stringify({
   tokensPerSecond: batch * length / median(seconds),
   dispatches,
-  deviceBytes: device === undefined
+  deviceBytes: backend !== "webgpu"
     ? 0
-    : (tf.memory() as unknown as { numBytesInGPUAllocated: number }).numBytesInGPUAllocated,
+    : (tf.memory() as unknown as { numBytesAllocatedInGPU: number }).numBytesAllocatedInGPU,
   peakBytes: peakBytes(),
   losses: [losses[0], losses.at(-1)],
 }));

@@ -6,7 +6,7 @@ import { gptStep } from "../../models/gpt_training.ts";
 import { zeroMoments } from "../../models/optimizer.ts";
 import { initialParameters } from "../../models/parameters.ts";
 import { trainStep } from "../../models/training.ts";
-import { batchOf, type Model, SIZES, type Step } from "./sizes.ts";
+import { batchOf, isGpt, type Model, SIZES, type Step } from "./sizes.ts";
 
 /** A step of the models in `models/`. */
 export function ours(model: Model): Step<tf.Scalar> {
@@ -18,7 +18,7 @@ export function ours(model: Model): Step<tf.Scalar> {
     optimizer: { kind: "adam", learningRate: 1e-3 } as const,
   };
   let step = 0;
-  if (model === "gpt") {
+  if (isGpt(model)) {
     const shape = { ...size, context: size.length, bypass: false };
     const parameters = initialParameters(gptSpecs(shape), { seed: 0 });
     const moments = zeroMoments(parameters);

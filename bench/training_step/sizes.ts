@@ -1,5 +1,15 @@
-/** The two models that are timed, in every implementation alike. Dropout is 0.1, Adam's rate 1e-3. */
+/** The models that are timed, in every implementation alike. Dropout is 0.1, Adam's rate 1e-3. */
 export const SIZES = {
+  gpt_small: {
+    batch: 8,
+    length: 32,
+    vocabulary: 65,
+    d: 64,
+    heads: 2,
+    layers: 2,
+    dFf: 256,
+    classes: 65,
+  },
   gpt: {
     batch: 12,
     length: 64,
@@ -25,13 +35,18 @@ export const SIZES = {
 export type Model = keyof typeof SIZES;
 export type Size = { readonly [key in keyof typeof SIZES["gpt"]]: number };
 
+/** Whether a model predicts the next token, rather than a document's class. */
+export function isGpt(model: Model): boolean {
+  return model !== "classifier";
+}
+
 /** Ids of a batch, and the classes to predict: of every token, or of every document. */
 export function batchOf(model: Model): { ids: Int32Array; labels: Int32Array } {
   const { batch, length, vocabulary, classes } = SIZES[model];
   const n = batch * length;
   return {
     ids: Int32Array.from({ length: n }, (_, i) => 1 + (i * 7919 + (i >> 3)) % (vocabulary - 1)),
-    labels: Int32Array.from({ length: model === "gpt" ? n : batch }, (_, i) => (i * 31) % classes),
+    labels: Int32Array.from({ length: isGpt(model) ? n : batch }, (_, i) => (i * 31) % classes),
   };
 }
 

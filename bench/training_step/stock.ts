@@ -5,7 +5,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { sinusoidalTable } from "../../models/positions.ts";
-import { batchOf, type Model, type Size, SIZES, type Step } from "./sizes.ts";
+import { batchOf, isGpt, type Model, type Size, SIZES, type Step } from "./sizes.ts";
 
 const weight = (...shape: number[]) => tf.variable(tf.randomNormal(shape, 0, 0.02));
 const zeros = (...shape: number[]) => tf.variable(tf.zeros(shape));
@@ -57,7 +57,7 @@ export function stock(model: Model): Step<tf.Scalar> {
   const tokens = tf.tensor1d(ids, "int32");
   const wanted = tf.oneHot(tf.tensor1d(labels, "int32"), s.classes);
   const adam = tf.train.adam(1e-3);
-  const loss = model === "gpt" ? decoder(s, tokens, wanted) : encoder(s, tokens, wanted);
+  const loss = isGpt(model) ? decoder(s, tokens, wanted) : encoder(s, tokens, wanted);
   return () => adam.minimize(loss, true)!;
 }
 

@@ -62,7 +62,7 @@ class Model(nn.Module):
         return self.head(x.mean(1))
 
 
-pre = MODEL == "gpt"
+pre = MODEL != "classifier"
 model = Model(pre)
 ids = torch.randint(1, S["vocabulary"], (S["batch"], S["length"]))
 labels = torch.randint(0, S["classes"], (ids.numel() if pre else S["batch"],))

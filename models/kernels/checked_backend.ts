@@ -50,8 +50,6 @@ export class CheckedBackend extends WebGPUBackend {
   readonly #recent: string[] = [];
   #failure: Error | undefined;
   readonly buffers: BufferPool;
-  /** Kernels encoded since the backend was made. */
-  dispatches = 0;
 
   constructor(device: GPUDevice, info: GPUAdapterInfo) {
     super(device, info);
@@ -113,7 +111,6 @@ export class CheckedBackend extends WebGPUBackend {
   #begin(name: string): void {
     this.#names.add(name);
     if (this.#recent.push(name) > 10 * RECENT) this.#recent.splice(0, 9 * RECENT);
-    this.dispatches++;
   }
 
   /** Every tensor's memory is allocated here, inputs and results alike. */

@@ -25,8 +25,10 @@ async function sourcesOf(work: () => tf.Tensor): Promise<Map<string, string>> {
   for (const key of Object.keys(cache)) delete cache[key];
   Object.defineProperty(device, "createShaderModule", {
     value: (descriptor: GPUShaderModuleDescriptor) => {
-      sources.set(descriptor.label ?? descriptor.code, descriptor.code);
-      return original.call(device, descriptor);
+      const made = original.call(device, descriptor);
+      // The backend labels what it makes with the program's name.
+      sources.set(made.label, (sources.get(made.label) ?? "") + descriptor.code);
+      return made;
     },
     configurable: true,
   });
@@ -40,9 +42,13 @@ async function sourcesOf(work: () => tf.Tensor): Promise<Map<string, string>> {
   return sources;
 }
 
+/** Names of all programs that were looked at. */
+const seen = new Set<string>();
+
 function assertFixedOrder(sources: Map<string, string>): void {
   assert(sources.size > 10, `only ${sources.size} programs`);
   for (const [name, source] of sources) {
+    seen.add(name);
     assert(!/atomic/i.test(source), `program ${name} adds with atomics`);
     assert(!/SplitK/.test(name), `program ${name} adds parts in any order`);
   }
@@ -145,4 +151,28 @@ testOn(["webgpu"], "tfjs left alone would add with atomics here", async () => {
   tf.env().set("WEBGPU_MATMUL_PROGRAM_TYPE", kept);
   assert([...sources.values()].some((source) => /atomicCompareExchange/.test(source)));
   assert([...sources.keys()].includes("MatMulSplitKProgram"));
+});
+
+testOn(["webgpu"], "the steps above reach every kind of sum that a shader of ours takes", () => {
+  const kinds = [
+    "attention.8.dropout",
+    "attention.8.dropout.relative",
+    "attention.8.causal.dropout",
+    "attentionKeys.8.dropout.relative",
+    "attentionQueries.8.dropout.relative",
+    "attentionTables",
+    "blockSums",
+    "crossEntropy",
+    "crossEntropyGradient",
+    "layerNorm",
+    "layerNormBiased",
+    "layerNormGain",
+    "layerNormGradient",
+    "sumRows",
+    "total",
+  ];
+  for (const kind of kinds) assert(seen.has(`lockstep.${kind}`), `${kind} was not met`);
+  for (const family of ["product", "squares", "adam", "clip"]) {
+    assert([...seen].some((name) => name.startsWith(`lockstep.${family}.`)), `no ${family}`);
+  }
 });
