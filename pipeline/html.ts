@@ -9,23 +9,28 @@ export interface Html {
   readonly html: string;
 }
 
-/** Template tag: ``html`<b>${text}</b>` ``. A list is joined. */
-export function html(
-  strings: TemplateStringsArray,
-  ...parts: readonly (string | number | Html | readonly Html[])[]
-): Html {
-  const text = parts.map((part, index) => {
-    if (typeof part === "string" || typeof part === "number") {
-      return escapeHtml(String(part)) + strings[index + 1];
-    }
-    const pieces = "html" in part ? [part] : part;
-    return pieces.map((piece) => piece.html).join("") + strings[index + 1];
-  });
+type Part = string | number | Html | readonly Html[] | null;
+
+/** Template tag: ``html`<b>${text}</b>` ``. A list is joined, `null` leaves nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const text = parts.map((part, index) => htmlOf(part) + strings[index + 1]);
   return { html: strings[0] + text.join("") };
 }
 
-/** Text as it must stand in HTML, in an attribute's quotes too. */
-export function escapeHtml(text: string): string {
+/** Takes a string for HTML as it stands; only for text made here. */
+export function trusted(text: string): Html {
+  return { html: text };
+}
+
+function htmlOf(part: Part): string {
+  if (part === null) return "";
+  if (typeof part === "string" || typeof part === "number") return escapeXml(String(part));
+  if ("html" in part) return part.html;
+  return part.map((each) => each.html).join("");
+}
+
+/** Text as it must stand in XML and HTML, in an attribute's quotes too. */
+export function escapeXml(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     "&": "&amp;",
     "<": "&lt;",
@@ -64,7 +69,7 @@ export function htmlPage(
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeXml(title)}</title>
 <style>${STYLE}</style>
 ${head.html}
 ${body.html}

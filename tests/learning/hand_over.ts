@@ -28,7 +28,7 @@ const LANGUAGE = ["iterations=100", "eval_every=10", "eval_batches=2", "dropout=
 const NEWS: Origin = {
   experiment: "fusion",
   profile: "small",
-  instance: "ag_news/add/0",
+  instance: "ag_news/sinusoidal/add/0",
   set: [
     "train.dropout=0",
     "train.epochs=8",
@@ -46,7 +46,7 @@ const ORIGINS: Readonly<Record<string, Origin>> = {
   short: {
     experiment: "fusion",
     profile: "smoke",
-    instance: "short/add/0",
+    instance: "short/sinusoidal/add/0",
     set: [
       "train.dropout=0",
       "dataset.short.train.epochs=8",

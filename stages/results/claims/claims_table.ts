@@ -9,7 +9,7 @@ import { encodingTitle, operatorTitle } from "../order.ts";
 import type { Results } from "../results.ts";
 import { pairsAnchor } from "../run_tables.ts";
 import { type Data, type FileTable, linked, rowsAnchor, rowsLink } from "../table.ts";
-import type { JudgedClaim, JudgedComparison, Outcome } from "./claim.ts";
+import type { JudgedClaim, JudgedComparison, Outcome, Verdict } from "./claim.ts";
 
 /** One row per claim. */
 export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
@@ -124,6 +124,16 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
       ),
     },
   };
+}
+
+/** Claims without comparisons that were not run: on a page such rows say nothing. */
+export function withoutIdle<
+  T extends { readonly comparisons: readonly { readonly verdict: Verdict }[] },
+>(claims: readonly T[]): T[] {
+  return claims.map((claim) => ({
+    ...claim,
+    comparisons: claim.comparisons.filter((each) => each.verdict !== "not run"),
+  }));
 }
 
 /** The anchor of the runs that a comparison's mean is of. */

@@ -32,7 +32,10 @@ export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
     rows: claims.map((claim) => [
       claim.id,
       claim.statement,
-      { text: claim.verdict, to: rowsLink(restsAnchor(claim)) },
+      linked(
+        claim.verdict,
+        claim.comparisons.length > 0 ? rowsLink(restsAnchor(claim)) : undefined,
+      ),
       claim.holds === null ? "open" : claim.holds ? "yes" : "no",
       claim.note,
     ]),
@@ -54,7 +57,7 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
   const anchors = new Map<number, string>();
   let rows = 0;
   for (const claim of claims) {
-    anchors.set(rows, restsAnchor(claim));
+    if (claim.comparisons.length > 0) anchors.set(rows, restsAnchor(claim));
     rows += claim.comparisons.length;
   }
   return {

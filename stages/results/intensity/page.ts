@@ -5,13 +5,14 @@
  */
 import { counted, grouped, percent } from "../format.ts";
 import { documentHtml, type Section } from "../page/document.ts";
-import { type Html, html } from "../page/html.ts";
+import { type Html, html } from "../../../pipeline/html.ts";
 import { drawn, type Figure } from "../page/figures.ts";
 import { tableHtml } from "../page/parts.ts";
 import { traceLink, type TraceLinks } from "../sources.ts";
 import type { Table } from "../table.ts";
 import type { JudgedClaim } from "./claim.ts";
 import type { Results, Speeds } from "./results.ts";
+import { withoutIdle } from "../claims/claims_table.ts";
 import { claimsTable, comparisonsTable, findingsTable } from "./claim_tables.ts";
 import { pairTable, runTable, timedTable } from "./run_tables.ts";
 import { differenceTable, lossTable, speedTable, textTable, titleOf } from "./tables.ts";
@@ -90,17 +91,21 @@ function shown({ resultsSha256 }: PageParts, table: Table): Html {
 }
 
 function claimSection(results: Results, parts: PageParts): Section | null {
-  const claims = allClaims(results, parts.speeds);
+  const claims = withoutIdle(allClaims(results, parts.speeds));
   if (claims.length === 0) return null;
   return {
     id: "verdicts",
     title: "What held",
     body: html`
       ${shown(parts, claimsTable(claims))}
-      <details open>
-        <summary>What each verdict rests on</summary>
-        ${shown(parts, comparisonsTable(results, claims))}
-      </details>
+      ${claims.some((claim) => claim.comparisons.length > 0)
+        ? html`
+          <details open>
+            <summary>What each verdict rests on</summary>
+            ${shown(parts, comparisonsTable(results, claims))}
+          </details>
+        `
+        : null}
     `,
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { accuracyTable, datasetTitle, kindLabel } from "../accuracy_table.ts";
-import { claimsTable, comparisonsTable } from "../claims/claims_table.ts";
+import { claimsTable, comparisonsTable, withoutIdle } from "../claims/claims_table.ts";
 import { deltaTable } from "../delta_table.ts";
 import { counted, grouped, percent } from "../format.ts";
 import { datasetsByEncoding, encodingsByDataset, encodingTable } from "../encoding_table.ts";
@@ -20,7 +20,7 @@ import { linked, type Table } from "../table.ts";
 import { trainingTable } from "../training_table.ts";
 import { documentHtml, type Section } from "./document.ts";
 import { drawn, type Figure } from "./figures.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "../../../pipeline/html.ts";
 import { tableHtml } from "./parts.ts";
 
 /** What the page is made of besides the results. */
@@ -93,7 +93,7 @@ function shown({ resultsSha256 }: PageParts, table: Table): Html {
 }
 
 function claimSection(results: Results, parts: PageParts): Section | null {
-  const claims = [...results.claims, ...parts.latencies.claims]
+  const claims = withoutIdle([...results.claims, ...parts.latencies.claims])
     .sort((a, b) => compareText(a.id, b.id));
   if (claims.length === 0) return null;
   return {
@@ -101,10 +101,14 @@ function claimSection(results: Results, parts: PageParts): Section | null {
     title: "What held",
     body: html`
       ${shown(parts, claimsTable(claims))}
-      <details open>
-        <summary>What each verdict rests on</summary>
-        ${shown(parts, comparisonsTable(results, claims))}
-      </details>
+      ${claims.some((claim) => claim.comparisons.length > 0)
+        ? html`
+          <details open>
+            <summary>What each verdict rests on</summary>
+            ${shown(parts, comparisonsTable(results, claims))}
+          </details>
+        `
+        : null}
     `,
   };
 }
