@@ -42,6 +42,11 @@ export interface ClassifierShape {
   readonly activation: Activation;
 }
 
+/** What makes a classifier and its documents large or small, by the names of stages' params. */
+export function sizeOf(s: ClassifierShape): Record<string, number> {
+  return { d_model: s.d, heads: s.heads, layers: s.layers, d_ff: s.dFf, max_length: s.maxLength };
+}
+
 /** The id of padding: its embedding is 0 and takes no gradient. */
 const PADDING = 0;
 

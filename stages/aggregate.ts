@@ -45,6 +45,8 @@ const params = z.strictObject({
   paper_seeds: z.number().int().min(2).default(5),
   /** dataset → documents of the whole data set; a corpus of fewer is labelled a sample. */
   paper_documents: z.record(z.string(), z.number().int().positive()).default({}),
+  /** dataset → size of the paper's model, by param; runs of another size are labelled smaller. */
+  paper_models: z.record(z.string(), z.record(z.string(), z.number())).default({}),
   /** What the paper claims; those on accuracy are judged. */
   claims: z.array(claimSchema).default([]),
 });
@@ -74,6 +76,7 @@ export const aggregate = defineStage({
       paperLatencies: params.paper_latencies,
       paperSeeds: params.paper_seeds,
       paperDocuments: params.paper_documents,
+      paperModels: params.paper_models,
       claims: params.claims,
     });
     Deno.writeTextFileSync(context.output("results"), artifactJson(results));

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { readTokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
-import { classifierSpecs } from "../models/classifier.ts";
+import { classifierSpecs, sizeOf } from "../models/classifier.ts";
 import { disposeParameters, parametersFrom } from "../models/parameters.ts";
 import { decodeTensors } from "../models/safetensors.ts";
 import { measure } from "../models/training.ts";
@@ -66,6 +66,7 @@ async function run(context: StageContext<Params>): Promise<void> {
     fusion: shape.fusion,
     encoding: shape.encoding,
     seed,
+    size: sizeOf(shape),
     documents: measured.documents,
     correct: measured.correct,
     accuracy,

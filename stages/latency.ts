@@ -8,7 +8,7 @@ import { z } from "zod";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Batch, chunks, packBatch } from "../models/batch.ts";
-import { type ClassifierShape, classifierSpecs, classify } from "../models/classifier.ts";
+import { type ClassifierShape, classifierSpecs, classify, sizeOf } from "../models/classifier.ts";
 import { disposeParameters, type Parameters, parametersFrom } from "../models/parameters.ts";
 import { decodeTensors } from "../models/safetensors.ts";
 import { readTensor } from "../models/webgpu.ts";
@@ -80,13 +80,7 @@ async function run(context: StageContext<Params>): Promise<void> {
       operator: at["operator"] ?? shape.fusion,
       encoding: shape.encoding,
       seed,
-      size: {
-        d: shape.d,
-        heads: shape.heads,
-        layers: shape.layers,
-        d_ff: shape.dFf,
-        max_length: shape.maxLength,
-      },
+      size: sizeOf(shape),
       passMs: passes,
     })),
   };

@@ -8,8 +8,15 @@ import { encodingTitle, operatorTitle } from "./order.ts";
 import type { Condition, DatasetEntry, PublishedCell, Results } from "./results.ts";
 import { type Cell, type Data, type FileTable, rowsAnchor, rowsLink } from "./table.ts";
 
-/** How a dataset's data relates to the paper's, in two or three words. */
-export function kindLabel(entry: DatasetEntry | undefined): string {
+/** How a dataset's data and models relate to the paper's, in a few words. */
+export function kindLabel(
+  entry: (Pick<DatasetEntry, "corpus"> & { readonly smaller?: boolean }) | undefined,
+): string {
+  const { smaller = false } = entry ?? {};
+  return dataLabel(entry) + (smaller ? ", smaller model" : "");
+}
+
+function dataLabel(entry: Pick<DatasetEntry, "corpus"> | undefined): string {
   switch (entry?.corpus?.source.kind) {
     case "official":
       return "full data";
@@ -23,7 +30,10 @@ export function kindLabel(entry: DatasetEntry | undefined): string {
 }
 
 /** A dataset's title, or its name where the corpus was not described. */
-export function datasetTitle(entry: DatasetEntry | undefined, dataset: string): string {
+export function datasetTitle(
+  entry: Pick<DatasetEntry, "corpus"> | undefined,
+  dataset: string,
+): string {
   return entry?.corpus?.source.title ?? dataset;
 }
 

@@ -25,6 +25,8 @@ export interface AssembleOptions {
   readonly paperSeeds: number;
   /** dataset → documents of the whole data set. */
   readonly paperDocuments: Readonly<Record<string, number>>;
+  /** dataset → size of the paper's model, by the names that metrics have. */
+  readonly paperModels: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly claims: readonly Claim[];
 }
 
@@ -87,6 +89,12 @@ export function assembleResults(
       dataset,
       majorityShare: runs.find((run) => run.dataset === dataset)?.metrics.majorityShare ?? null,
       corpus: corpora.get(dataset) ?? null,
+      smaller: runs.some((run) =>
+        run.dataset === dataset &&
+        Object.entries(options.paperModels[dataset] ?? {}).some(([name, value]) =>
+          run.metrics.size[name] !== value
+        )
+      ),
     }))
     .sort(compareDatasets);
   const datasetRank = new Map(datasets.map((entry, index) => [entry.dataset, index]));

@@ -15,6 +15,8 @@ export const metricsSchema = z.object({
   fusion: z.string(),
   encoding: z.string(),
   seed: z.number().int(),
+  /** Of the model and its documents, by the names of stages' params: `d_model`. */
+  size: z.record(z.string(), z.number()),
   documents: count,
   correct: count,
   accuracy: share,

@@ -98,6 +98,8 @@ export const resultsSchema = z.object({
     majorityShare: z.number().nullable(),
     /** Null if the corpus was not described. */
     corpus: corpusSchema.nullable(),
+    /** Whether a run's model or its documents are not as large as the paper's. */
+    smaller: z.boolean(),
   })),
   conditions: z.array(conditionSchema),
   deltas: z.array(deltaSchema),

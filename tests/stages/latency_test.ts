@@ -54,7 +54,7 @@ Deno.test("every model is timed in every round that counts, on the same document
   }
   assertEquals(found.tokensPerDocument, sum / 25);
   for (const model of found.models) {
-    assertEquals(model.size, { d: 16, heads: 2, layers: 1, d_ff: 32, max_length: 12 });
+    assertEquals(model.size, { d_model: 16, heads: 2, layers: 1, d_ff: 32, max_length: 12 });
     assertEquals([model.seed, model.encoding], [3, "sinusoidal"]);
     assertEquals(model.passMs.length, 3);
     assert(model.passMs.every((ms) => ms > 0));

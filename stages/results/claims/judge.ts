@@ -64,7 +64,7 @@ export function judgeClaims(claims: readonly Claim[], evidence: Evidence): Judge
       verdict,
       holds: holds(verdict, {
         test: claim.test,
-        asPaper: comparisons.every((each) => each.data === "official"),
+        asPaper: comparisons.every((each) => isAsPaper(each, evidence)),
       }),
       note: noteOf(claim, comparisons),
       comparisons,
@@ -144,6 +144,17 @@ export function accuracyDifferences(conditions: readonly Condition[]): Evidence[
     }
     return differences;
   };
+}
+
+/** Whether all of the paper's data was used, with models of its size. */
+function isAsPaper(
+  { data, dataset, than }: Pick<JudgedComparison, "data" | "dataset" | "than">,
+  { datasets }: Evidence,
+): boolean {
+  return data === "official" &&
+    [dataset, than?.dataset].every((name) =>
+      !datasets.find((entry) => entry.dataset === name)?.smaller
+    );
 }
 
 function describe(

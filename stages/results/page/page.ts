@@ -81,6 +81,13 @@ function noticeHtml(results: Results): Html | null {
     ["synthetic", "ran on synthetic data, which has no counterpart in the paper"],
     ["undescribed", "ran on data that was not described"],
   ].flatMap(([kind, text]) => titles(kind!) === "" ? [] : [`${titles(kind!)} ${text}.`]);
+  const smaller = results.datasets.filter((entry) =>
+    entry.smaller && entry.corpus?.source.kind !== "synthetic"
+  );
+  if (smaller.length > 0) {
+    const names = smaller.map((entry) => datasetTitle(entry, entry.dataset)).join(", ");
+    lines.push(`${names} ran with a smaller model or shorter documents than the paper's.`);
+  }
   if (lines.length === 0) return null;
   return html`
     <div class="notice" role="note"><strong>Before you compare.</strong> ${lines.join(" ")}</div>

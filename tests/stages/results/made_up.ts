@@ -95,7 +95,7 @@ export function madeUpLatencies(folder: string, grids: readonly MadeUpTimes[]): 
             operator,
             encoding: "sinusoidal",
             seed,
-            size: { d: 128, heads: 8, layers: 2, d_ff: 256, max_length: maxLength },
+            size: { d_model: 128, heads: 8, layers: 2, d_ff: 256, max_length: maxLength },
             passMs: seeds[seed],
           })),
         }),
@@ -151,6 +151,7 @@ export function madeUpInputs(
           accuracy: correct / documents,
           lossNats: 0.3,
           perClass: [],
+          size: { d_model: 128, heads: 8, layers: 2, d_ff: 256, max_length: 4096 },
           majorityShare: 0.25,
           ...(operator.startsWith("gate")
             ? {

@@ -10,10 +10,14 @@ import { AG, ARXIV, type MadeUp, madeUpInputs } from "../made_up.ts";
 const file = new URL("../../../../experiments/fusion/claims.yaml", import.meta.url);
 const claims = z.array(claimSchema).parse(parse(Deno.readTextFileSync(file)));
 
-async function judged(grids: readonly MadeUp[], list: readonly Claim[] = claims) {
+async function judged(
+  grids: readonly MadeUp[],
+  list: readonly Claim[] = claims,
+  params: Record<string, unknown> = {},
+) {
   const directory = Deno.makeTempDirSync();
   const inputs = madeUpInputs(directory, grids);
-  const { outputs } = await runStage(aggregate, { claims: list }, { directory, inputs });
+  const { outputs } = await runStage(aggregate, { ...params, claims: list }, { directory, inputs });
   const results = JSON.parse(Deno.readTextFileSync(outputs["results"]!)) as Results;
   return new Map(results.claims.map((claim) => [claim.id, claim]));
 }
@@ -38,6 +42,15 @@ Deno.test("claims are judged by the runs they name", async () => {
   assertEquals(found.get("A3")!.note, "2 of 4 comparisons were not run.");
   assertEquals(found.get("A3")!.comparisons[0]!.verdict, "equivalent");
   assertEquals(found.get("A3")!.comparisons[0]!.data, "sample");
+});
+
+Deno.test("a smaller model has a verdict, but leaves open whether the claim stands", async () => {
+  const size = { d_model: 128, max_length: 4096 };
+  const large = { ...size, d_model: 256 };
+  for (const [models, stands] of [[{}, true], [{ arxiv: size }, true], [{ arxiv: large }, null]]) {
+    const found = await judged([AG, ARXIV], claims, { paper_models: models });
+    assertEquals([found.get("A1")!.verdict, found.get("A1")!.holds], ["reproduced", stands]);
+  }
 });
 
 Deno.test("Holm's correction runs over all tested comparisons and can overturn a verdict", async () => {
