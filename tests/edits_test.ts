@@ -4,7 +4,9 @@ import { copyOfThisProject } from "./rig/this_project.ts";
 /** Trains in no time. */
 const TINY = `
   tiny:
-    grid: { dataset: [short, medium], seed: [0, 1] }
+    grid:
+      { dataset: [short, medium], seed: [0, 1], encoding: [sinusoidal], operator: [add, concat] }
+    exclude: []
     stages:
       tokenize: { params: { subset: { train: 60, test: 20 }, max_length: 64 } }
       train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 20, epochs: 1 } }
@@ -17,14 +19,22 @@ const TINY = `
 /** Every instance of a stage in the tiny profile. */
 function all(stage: string, datasets = ["medium", "short"], seeds = [0, 1]): string[] {
   return datasets.flatMap((dataset) =>
-    ["add", "concat", "gate_scalar"].flatMap((operator) =>
-      seeds.map((seed) => `${stage}/${dataset}/${operator}/${seed}`)
+    ["add", "concat"].flatMap((operator) =>
+      seeds.map((seed) => `${stage}/${dataset}/sinusoidal/${operator}/${seed}`)
     )
   );
 }
 
-const FIGURES = ["accuracy", "curves", "delta", "gates", "operators", "published"];
-const RESULTS = ["aggregate", "report", ...FIGURES.map((figure) => `plot/${figure}`)];
+/** Operators are timed beside each other: one instance for each dataset and seed. */
+function timings(datasets = ["medium", "short"], seeds = [0, 1]): string[] {
+  return datasets.flatMap((dataset) => seeds.map((seed) => `latency/${dataset}/${seed}`));
+}
+
+const FIGURES = ["accuracy", "accuracy_bars", "curves", "delta", "gates", "operators", "published"];
+const RESULTS = [
+  ...["aggregate", "aggregate_latency", "plot_latency", "report"],
+  ...FIGURES.map((figure) => `plot/${figure}`),
+];
 const YAML = "experiments/fusion.yaml";
 
 Deno.test("in this project each edit re-runs exactly what it can change", async () => {
@@ -38,6 +48,7 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
     "tokenize/short",
     ...all("train"),
     ...all("evaluate"),
+    ...timings(),
   ];
   assertEquals(await run(), whole.sort());
   const table: [what: string, edit: () => void, expected: string[]][] = [
@@ -49,7 +60,12 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
           "        short: { train: { learning_rate: 1e-3 } }",
           "        short: { train: { learning_rate: 2e-3 } }",
         ),
-      [...all("train", ["short"]), ...all("evaluate", ["short"]), ...RESULTS],
+      [
+        ...all("train", ["short"]),
+        ...all("evaluate", ["short"]),
+        ...timings(["short"]),
+        ...RESULTS,
+      ],
     ],
     [
       "a plot's title",
@@ -92,7 +108,12 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
           "dataset: [short, medium], seed: [0, 1]",
           "dataset: [short, medium], seed: [0, 1, 2]",
         ),
-      [...all("train", undefined, [2]), ...all("evaluate", undefined, [2]), ...RESULTS],
+      [
+        ...all("train", undefined, [2]),
+        ...all("evaluate", undefined, [2]),
+        ...timings(undefined, [2]),
+        ...RESULTS,
+      ],
     ],
     [
       "a seed less",

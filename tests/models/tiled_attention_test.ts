@@ -241,7 +241,8 @@ for (const furthest of [undefined, 5]) {
       Object.defineProperty(device, "createBuffer", { value: original, configurable: true });
       // Queries, keys and values, or two sums for each row, head and distance.
       const most = t * 2 * 4 * Math.max(3 * d, 2 * (2 * (furthest ?? 0) + 1));
-      assert(largest > 0 && largest <= most, `a buffer of ${largest} bytes`);
+      // Buffers are made an eighth larger at most, so that lengths share them.
+      assert(largest > 0 && largest <= most * 9 / 8, `a buffer of ${largest} bytes`);
       assertEquals(held(), before);
     },
   );

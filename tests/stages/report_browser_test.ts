@@ -105,7 +105,13 @@ Deno.test("axe as it is used here does find a fault", async () => {
 /** One data set, two operators, two seeds, one figure. */
 const TINY = `
   tiny:
-    grid: { dataset: [short], operator: [add, concat], seed: [0, 1], figure: [accuracy] }
+    grid:
+      dataset: [short]
+      encoding: [sinusoidal]
+      operator: [add, concat]
+      seed: [0, 1]
+      figure: [accuracy]
+    exclude: []
     stages:
       tokenize: { params: { subset: { train: 60, test: 20 }, max_length: 64 } }
       train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 20, epochs: 1 } }
@@ -142,7 +148,7 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   const section = ":target:is(section), section:has(:target)";
   const heading = () =>
     shown(`document.querySelector("${section}").querySelector("h3").textContent`);
-  assertEquals(await heading(), "evaluate/short/concat/0");
+  assertEquals(await heading(), "evaluate/short/sinusoidal/concat/0");
   assertMatch(await shown("location.pathname"), /\/outputs\/trace\/index\.html$/);
   /** Marks the first link in the section's row that starts with a name, for the click. */
   const mark = (name: string) =>
@@ -155,7 +161,7 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
     })()`);
   for (
     const [name, maker, arrives] of [
-      ["weights", "train/short/concat/0, weights", "train/short/concat/0"],
+      ["weights", "train/short/sinusoidal/concat/0, weights", "train/short/sinusoidal/concat/0"],
       ["tokens", "tokenize/short, tokens", "tokenize/short"],
       ["raw", "download/short, raw", "download/short"],
     ] as const
