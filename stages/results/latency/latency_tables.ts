@@ -58,11 +58,12 @@ export function latencyTable(results: Results, latencies: Latencies): FileTable 
     const accuracy = accuracyOf(results, each);
     const shown = isShown(each);
     const named = encodings.size > 1 ? `, ${encodingTitle(encoding)}` : "";
-    const smaller = shown && paperOf(each, latencies) !== undefined && !each.fullSize
-      ? ", not at the paper's size"
+    const other = shown && paperOf(each, latencies) !== undefined && !each.fullSize &&
+        !entry?.smaller
+      ? ", another batch or size than the paper's"
       : "";
     rows.push([
-      begins ? `${datasetTitle(entry, dataset)}${named}: ${kindLabel(entry)}${smaller}` : "",
+      begins ? `${datasetTitle(entry, dataset)}${named}: ${kindLabel(entry)}${other}` : "",
       operatorTitle(operator),
       accuracy === undefined
         ? "–"

@@ -81,6 +81,9 @@ function contentHtml(cell: Cell): Html {
     : html`<a class="number" href="${cell.to}">${cell.text}</a>`;
 }
 
+/** Lets a cell break its text into lines. */
+const LONG = trusted(' class="wide"');
+
 function cellHtml(
   cell: Cell,
   index: number,
@@ -92,22 +95,28 @@ function cellHtml(
   },
 ): Html {
   const { columns, rows, row } = place;
+  const isLong = cellText(cell).length > 40;
   if (index > 0) {
     const verdict = columns[index]?.title.startsWith("Verdict")
       ? VERDICT_CLASS[cellText(cell)]
       : undefined;
     const content = contentHtml(cell);
     if (verdict) return html`<td class="verdict ${verdict}">${content}</td>`;
-    return cellText(cell).length > 40
-      ? html`<td class="wide">${content}</td>`
-      : html`<td${sideOf(columns[index])}>${content}</td>`;
+    return html`<td${isLong ? LONG : sideOf(columns[index])}>${content}</td>`;
   }
   // One header for all rows of a group whose first cells are empty below the first.
   const first = rows[0] === row;
   const spans = first && rows.length > 1 && rows.slice(1).every((each) => each[0] === "");
-  if (spans) return html`<th scope="rowgroup" rowspan="${rows.length}">${contentHtml(cell)}</th>`;
+  const long = isLong ? LONG : null;
+  if (spans) {
+    return html`
+      <th scope="rowgroup" rowspan="${rows.length}" ${long}>${contentHtml(cell)}</th>
+    `;
+  }
   if (!first && cell === "" && rows.slice(1).every((each) => each[0] === "")) return trusted("");
-  return html`<th scope="row">${contentHtml(cell)}</th>`;
+  return html`
+    <th scope="row" ${long}>${contentHtml(cell)}</th>
+  `;
 }
 
 /**

@@ -51,7 +51,7 @@ table { border-collapse: collapse; font: .9rem/1.4 var(--sans); font-variant-num
 caption { text-align: left; font-weight: 600; padding: 0 0 .5rem; }
 caption span { position: sticky; left: 0; display: inline-block; max-width: min(50rem, calc(100vw - 2.5rem)); }
 th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: baseline; white-space: nowrap; }
-td.wide { white-space: normal; min-width: 16rem; }
+td.wide, th.wide { white-space: normal; min-width: 16rem; }
 th { font-weight: 600; }
 tbody th { font-weight: 500; }
 thead th { border-top: 2px solid var(--ink); border-bottom: 1px solid var(--ink); }
