@@ -193,8 +193,8 @@ export function speedTable(results: Results, speeds: Speeds): FileTable {
     }),
     notes: [
       "Speeds are of this machine and differ each time; without a cache each token is computed " +
-      "from the whole context. Unless made with --jobs 1, other work ran beside. The paper's are of " +
-      "GPUs that it does not name, and stand beside models of its size.",
+      "from the whole context. No other work of the run went on meanwhile. The paper's are of GPUs " +
+      "that it does not name, and stand beside models of its size.",
       ...(datasets.length === 0 ? [] : [
         `Losses are means over ${
           datasets.map((dataset) => titleOf(results, dataset)).join("; ")
