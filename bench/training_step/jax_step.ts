@@ -128,3 +128,5 @@ console.log(JSON.stringify({
   peakBytes: 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0),
   losses: [losses[0], losses.at(-1)],
 }));
+// jax-js keeps workers that would keep the process.
+Deno.exit(0);
