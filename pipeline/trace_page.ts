@@ -9,32 +9,17 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import { allTraces, ancestry, inputsOf, type Makers, makersOf } from "./ancestry.ts";
+import { allTraces, ancestry, inputsOf, makersOf } from "./ancestry.ts";
 import { statOf } from "./catalog.ts";
 import { sha256 } from "./hash.ts";
-import { latestNames, type LatestRun, readLatest } from "./latest.ts";
+import { latestNames, readLatest } from "./latest.ts";
 import { writeAtomically } from "./sealed.ts";
 import type { Store } from "./store.ts";
 import type { Trace } from "./trace.ts";
-import { tracePage } from "./trace_page/page.ts";
+import { type Shown, tracePage } from "./trace_page/page.ts";
 
 /** Where the page stands below `outputs/`. */
 export const TRACE_PAGE = "trace/index.html";
-
-/** A recorded run as the page shows it. */
-export interface ShownRun {
-  /** `fusion.smoke`. */
-  readonly name: string;
-  readonly run: LatestRun;
-}
-
-/** Everything the page is made of. */
-export interface Shown {
-  readonly runs: readonly ShownRun[];
-  /** By key: all that the runs name, and what those came from. */
-  readonly traces: ReadonlyMap<string, Trace>;
-  readonly makers: Makers;
-}
 
 /**
  * Writes the page, if something changed or there is none. Two runs that end at once take turns, so

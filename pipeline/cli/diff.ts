@@ -6,7 +6,8 @@
 import { join, resolve } from "node:path";
 import { statOf } from "../catalog.ts";
 import { suggestion } from "../config/document.ts";
-import { diffRuns, type RunDiff, type Side } from "../diff.ts";
+import { diffRuns, type RunDiff } from "../diff.ts";
+import type { Side } from "../diff/sides.ts";
 import type { Comparison, ValueDiff } from "../diff/comparison.ts";
 import { diffJson } from "../diff/leaves.ts";
 import { diffPage } from "../diff/page.ts";

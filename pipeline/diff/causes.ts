@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { InstanceDiff, Side } from "../diff.ts";
+import type { InstanceDiff, Side } from "./sides.ts";
 import type { Change } from "../fingerprint.ts";
 
 /** One root of differences between two runs. */

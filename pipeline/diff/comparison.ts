@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { RunDiff, Side, Standing } from "../diff.ts";
+import type { RunDiff } from "../diff.ts";
+import type { Side, Standing } from "./sides.ts";
 import { shorten } from "../fingerprint.ts";
 import type { Cause } from "./causes.ts";
 import type { WordChange } from "./leaves.ts";

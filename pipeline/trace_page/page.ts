@@ -3,13 +3,28 @@
  *
  * @module
  */
-import { inputsOf } from "../ancestry.ts";
+import { inputsOf, type Makers } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../html.ts";
+import type { LatestRun } from "../latest.ts";
 import type { Store } from "../store.ts";
 import type { Trace } from "../trace.ts";
-import type { Shown, ShownRun } from "../trace_page.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
 import { definitions, NOTHING, STYLE, table } from "./parts.ts";
+
+/** A recorded run as the page shows it. */
+export interface ShownRun {
+  /** `fusion.smoke`. */
+  readonly name: string;
+  readonly run: LatestRun;
+}
+
+/** Everything the page is made of. */
+export interface Shown {
+  readonly runs: readonly ShownRun[];
+  /** By key: all that the runs name, and what those came from. */
+  readonly traces: ReadonlyMap<string, Trace>;
+  readonly makers: Makers;
+}
 
 /** The page, without its seal. */
 export function tracePage(shown: Shown, store: Store): string {
