@@ -9,7 +9,7 @@ import { percent } from "../format.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import type { Condition, Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
-import { type Chart, COLOURS, INK, wrapText } from "./look.ts";
+import { type Chart, COLOURS, INK, rowAxis, wrapText } from "./look.ts";
 
 const ROW_HEIGHT = 34;
 
@@ -108,19 +108,7 @@ function panel(
       tickCount: 8,
     },
   });
-  const y = {
-    field: "label",
-    type: "nominal",
-    sort: rows.map((row) => row.label),
-    axis: {
-      title: null,
-      domain: false,
-      ticks: false,
-      minExtent: extent,
-      maxExtent: extent,
-      labelPadding: 8,
-    },
-  };
+  const y = rowAxis(rows.map((row) => row.label), extent);
   const values = rows.map(({ cell: _, ...row }) => row);
   const point = (field: string, mark: Record<string, unknown>) => ({
     mark: { type: "point", opacity: 1, ...mark },

@@ -12,7 +12,7 @@ import { compareOperators, encodingTitle, operatorTitle, paperDataset } from "..
 import type { PaperTable } from "../paper/numbers.ts";
 import type { Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
-import { type Chart, COLOURS, INK, wrapText } from "./look.ts";
+import { type Chart, COLOURS, INK, rowAxis, wrapText } from "./look.ts";
 
 const ROW_HEIGHT = 30;
 /** Characters of 12-pixel type per pixel of width, for wrapping. */
@@ -204,19 +204,7 @@ function panelSpec(
     scale: { domain: [0, end], nice: false },
     axis: { title: axis, grid: true, tickCount: 8 },
   });
-  const y = {
-    field: "label",
-    type: "nominal",
-    sort: bars.map((bar) => bar.label),
-    axis: {
-      title: null,
-      domain: false,
-      ticks: false,
-      minExtent: extent,
-      maxExtent: extent,
-      labelPadding: 8,
-    },
-  };
+  const y = rowAxis(bars.map((bar) => bar.label), extent);
   const values = bars.map(({ label, value, text }) => ({ label, value, text }));
   const inside = (value: number) => Math.min(end, Math.max(0, value));
   return {

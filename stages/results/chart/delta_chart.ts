@@ -8,7 +8,7 @@ import { datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { counted, percent, points, pointsInterval } from "../format.ts";
 import { compareText, encodingTitle, operatorTitle } from "../order.ts";
 import type { Delta, Results } from "../results.ts";
-import { type Chart, COLOURS, FAINT, INK, wrapText } from "./look.ts";
+import { type Chart, COLOURS, FAINT, INK, rowAxis, wrapText } from "./look.ts";
 
 const ROW_HEIGHT = 34;
 /** Characters of 12-pixel type per pixel of width, for wrapping. */
@@ -178,19 +178,7 @@ function panelSpec(
       domain: last,
     },
   });
-  const y = {
-    field: "label",
-    type: "nominal",
-    sort: labels,
-    axis: {
-      title: null,
-      domain: false,
-      ticks: false,
-      minExtent: extent,
-      maxExtent: extent,
-      labelPadding: 8,
-    },
-  };
+  const y = rowAxis(labels, extent);
   const inside = (value: number) => Math.min(domain[1], Math.max(domain[0], value));
   const means = panel.rows.map((each) => ({
     label: each.label,

@@ -108,6 +108,23 @@ export function seriesLook(index: number): {
   };
 }
 
+/** The vertical axis of a panel with a labelled row for each entry, its labels `extent` pixels wide. */
+export function rowAxis(labels: readonly string[], extent: number): Record<string, unknown> {
+  return {
+    field: "label",
+    type: "nominal",
+    sort: labels,
+    axis: {
+      title: null,
+      domain: false,
+      ticks: false,
+      minExtent: extent,
+      maxExtent: extent,
+      labelPadding: 8,
+    },
+  };
+}
+
 /** Breaks a text into lines of at most `width` characters, at spaces. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];

@@ -8,8 +8,8 @@ import { documentHtml, type Section } from "../page/document.ts";
 import { type Html, html } from "../../../pipeline/html.ts";
 import { drawn, type Figure } from "../page/figures.ts";
 import { tableHtml } from "../page/parts.ts";
+import { everySection, shown, verdictSection } from "../page/sections.ts";
 import { traceLink, type TraceLinks } from "../sources.ts";
-import type { Table } from "../table.ts";
 import type { JudgedClaim } from "./claim.ts";
 import type { Results, Speeds } from "./results.ts";
 import { withoutIdle } from "../claims/claims_table.ts";
@@ -42,7 +42,10 @@ export function pageHtml(results: Results, parts: PageParts): string {
     speedSection(results, parts),
     intensitySection(parts),
     paperSection(results, parts),
-    everySection(results, parts),
+    everySection(parts, {
+      runs: runTable(results, parts.trace),
+      pairs: pairTable(results, parts.trace),
+    }),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
   return documentHtml({
@@ -85,29 +88,12 @@ function noticeHtml(results: Results): Html | null {
   `;
 }
 
-/** A table with the way to the trace of the results it was made from. */
-function shown({ resultsSha256 }: PageParts, table: Table): Html {
-  return tableHtml(table, { trace: traceLink(resultsSha256) });
-}
-
 function claimSection(results: Results, parts: PageParts): Section | null {
   const claims = withoutIdle(allClaims(results, parts.speeds));
-  if (claims.length === 0) return null;
-  return {
-    id: "verdicts",
-    title: "What held",
-    body: html`
-      ${shown(parts, claimsTable(claims))}
-      ${claims.some((claim) => claim.comparisons.length > 0)
-        ? html`
-          <details open>
-            <summary>What each verdict rests on</summary>
-            ${shown(parts, comparisonsTable(results, claims))}
-          </details>
-        `
-        : null}
-    `,
-  };
+  return verdictSection(parts, {
+    claims: claimsTable(claims),
+    comparisons: comparisonsTable(results, claims),
+  });
 }
 
 /** Claims on losses and on speeds in the order of their names. */
@@ -203,24 +189,6 @@ function paperSection(results: Results, parts: PageParts): Section | null {
         other, ${grouped(unfit)} do not fit.
       </p>
       ${shown(parts, findingsTable(results))}
-    `,
-  };
-}
-
-/** Open from the start: links from above lead to its rows. */
-function everySection(results: Results, parts: PageParts): Section | null {
-  if (results.conditions.length === 0) return null;
-  const pairs = pairTable(results, parts.trace);
-  return {
-    id: "runs",
-    title: "Every run, one by one",
-    body: html`
-      <p>
-        A linked number leads to its row's trace: what made it, from what, down to the first bytes.
-      </p>
-      ${shown(parts, runTable(results, parts.trace))} ${pairs.rows.length > 0
-        ? shown(parts, pairs)
-        : null}
     `,
   };
 }

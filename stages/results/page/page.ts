@@ -22,6 +22,7 @@ import { documentHtml, type Section } from "./document.ts";
 import { drawn, type Figure } from "./figures.ts";
 import { type Html, html } from "../../../pipeline/html.ts";
 import { tableHtml } from "./parts.ts";
+import { everySection, shown, verdictSection } from "./sections.ts";
 
 /** What the page is made of besides the results. */
 export interface PageParts {
@@ -50,7 +51,10 @@ export function pageHtml(results: Results, parts: PageParts): string {
     figureSection(parts),
     lengthSection(results, parts),
     paperSection(results, parts),
-    everySection(results, parts),
+    everySection(parts, {
+      runs: runTable(results, parts.trace),
+      pairs: pairTable(results, parts.trace),
+    }),
     traceSection(results, parts),
   ].filter((section): section is Section => section !== null);
   return documentHtml({
@@ -94,30 +98,13 @@ function noticeHtml(results: Results): Html | null {
   `;
 }
 
-/** A table with the way to the trace of the results it was made from. */
-function shown({ resultsSha256 }: PageParts, table: Table): Html {
-  return tableHtml(table, { trace: traceLink(resultsSha256) });
-}
-
 function claimSection(results: Results, parts: PageParts): Section | null {
   const claims = withoutIdle([...results.claims, ...parts.latencies.claims])
     .sort((a, b) => compareText(a.id, b.id));
-  if (claims.length === 0) return null;
-  return {
-    id: "verdicts",
-    title: "What held",
-    body: html`
-      ${shown(parts, claimsTable(claims))}
-      ${claims.some((claim) => claim.comparisons.length > 0)
-        ? html`
-          <details open>
-            <summary>What each verdict rests on</summary>
-            ${shown(parts, comparisonsTable(results, claims))}
-          </details>
-        `
-        : null}
-    `,
-  };
+  return verdictSection(parts, {
+    claims: claimsTable(claims),
+    comparisons: comparisonsTable(results, claims),
+  });
 }
 
 function runSection(results: Results, parts: PageParts): Section {
@@ -287,24 +274,6 @@ function paperSection(results: Results, parts: PageParts): Section | null {
         : null} ${paper.tables.length > 0
         ? shown(parts, paperTable(paper, results))
         : null} ${paper.findings.length > 0 ? shown(parts, findingsTable(paper)) : null}
-    `,
-  };
-}
-
-/** Open from the start: links from above lead to its rows. */
-function everySection(results: Results, parts: PageParts): Section | null {
-  if (results.conditions.length === 0) return null;
-  const pairs = pairTable(results, parts.trace);
-  return {
-    id: "runs",
-    title: "Every run, one by one",
-    body: html`
-      <p>
-        A linked number leads to its row's trace: what made it, from what, down to the first bytes.
-      </p>
-      ${shown(parts, runTable(results, parts.trace))} ${pairs.rows.length > 0
-        ? shown(parts, pairs)
-        : null}
     `,
   };
 }
