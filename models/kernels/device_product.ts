@@ -1,7 +1,7 @@
 /**
- * Matrix products on a device, of any shape. An invocation owns eight rows of four columns each;
- * where a workgroup's invocations share their rows, what they read of the left factor is the same
- * for all and of the right factor lies side by side. Each element is summed in the order of k.
+ * Matrix products on a device, of any shape. An invocation owns eight rows of eight columns, two
+ * vec4s: what it reads is used eight times. Neighbours' columns lie side by side, and where they
+ * share their rows, what they read of the left factor is the same for all.
  *
  * @module
  */
@@ -9,8 +9,11 @@ import * as tf from "@tensorflow/tfjs";
 import { columnSums, runShader } from "./device.ts";
 import { differentiable } from "./host.ts";
 
-/** Rows of an invocation, and invocations of a workgroup. */
-const ROWS = 8, LANES = 32;
+/** Rows and vec4s of columns of an invocation, and invocations of a workgroup. */
+const ROWS = 8, WIDE = 2, LANES = 32;
+
+/** Rows of both factors that one invocation multiplies where they are summed over. */
+const PART = 256;
 
 /** `linear` of the operations, with its gradient. */
 export function deviceLinear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
@@ -36,11 +39,12 @@ export function deviceUnembed(x: tf.Tensor, table: tf.Tensor): tf.Tensor2D {
 }
 
 /**
- * A B + bias, or Aᵀ B.
+ * A B + bias, or Aᵀ B. Each element is summed in the order of k; of Aᵀ B in parts of
+ * {@linkcode PART} rows, which run side by side and are then added in order.
  *
  * @param a float32 [M, K], or [K, M] with `transposed`.
  * @param b float32 [K, N].
- * @param options.bias float32 [N].
+ * @param options.bias float32 [N]; not with `transposed`.
  * @returns float32 [M, N]; without a gradient.
  */
 export function deviceProduct(
@@ -51,6 +55,7 @@ export function deviceProduct(
   const { transposed = false, bias } = options;
   const [m, k] = (transposed ? [a.shape[1], a.shape[0]] : a.shape) as [number, number];
   const n = b.shape[1]!;
+  const parts = transposed ? Math.ceil(k / PART) : 1;
   const word = (value: number) => ({ type: "uint32", data: [value] });
   const layout: Layout = {
     transposed,
@@ -63,21 +68,24 @@ export function deviceProduct(
     name: `product.${Object.values(layout).map(Number).join(".")}`,
     code: () => productCode(layout),
     reads: bias === undefined ? [a, b] : [a, b, bias],
-    outputs: [[m, n]],
+    outputs: [[parts * m, n]],
     uniforms: [word(m), word(n), word(k)],
     workgroups: [
-      Math.ceil(n / 4 / layout.across),
+      Math.ceil(n / (4 * WIDE) / layout.across),
       Math.ceil(m / (ROWS * LANES / layout.across)),
-      1,
+      parts,
     ],
   });
-  return product as tf.Tensor2D;
+  if (parts === 1) return product as tf.Tensor2D;
+  const sum = tf.tidy(() => tf.reshape(columnSums(tf.reshape(product!, [parts, m * n])), [m, n]));
+  product!.dispose();
+  return sum as tf.Tensor2D;
 }
 
-/** The least power of 2 whose columns, four each, are all of them; at most all lanes. */
+/** The least power of 2 whose columns are all of them; at most all lanes. */
 function lanesAcross(columns: number): number {
   let across = 1;
-  while (across < LANES && 4 * across < columns) across *= 2;
+  while (across < LANES && 4 * WIDE * across < columns) across *= 2;
   return across;
 }
 
@@ -93,11 +101,13 @@ interface Layout {
 }
 
 function productCode({ transposed, bias, left, right, across }: Layout): string {
-  const rows = Array.from({ length: ROWS }, (_, i) => i);
+  const rows = [...Array(ROWS).keys()], columns = [...Array(WIDE).keys()];
   const each = (code: (row: number) => string) => rows.map(code).join("\n");
+  const cells = (code: (row: number, column: number) => string) =>
+    rows.flatMap((i) => columns.map((j) => code(i, j))).join("\n");
   const lanes = ["x", "y", "z", "w"];
   const element = (whole: boolean) => whole ? "vec4<f32>" : "f32";
-  // A row of vec4s, or of scalars with zeros past its end; `width` is counted likewise.
+  // A row of vec4s, or of scalars with zeros past its end; `place` counts vec4s.
   const load = (tensor: string, whole: boolean, o: { row: string; place: string; size: string }) =>
     whole
       ? `${tensor}[(${o.row}) * (${o.size} / 4u) + ${o.place}]`
@@ -107,41 +117,52 @@ function productCode({ transposed, bias, left, right, across }: Layout): string 
           `${o.size} - 1u)], 4u * (${o.place}) + ${i}u < ${o.size})`
         ).join(", ")
       })`;
-  const b = (row: string) => load("b", right, { row, place: "from_column", size: "uniforms.n" });
-  // Four k at a time: four vec4 of b, and of each row one vec4 of a, or of each k ROWS / 4.
+  const rightRow = (row: string) =>
+    columns.map((j) =>
+      `let b${j} = ${load("b", right, { row, place: `from${j}`, size: "uniforms.n" })};`
+    ).join("\n");
+  // Four k at a time: one vec4 of each row of a.
   const straight = `
     for (var k = 0u; k < uniforms.k; k = k + 4u) {
-      ${
-    lanes.map((lane, i) =>
-      `let b${lane} = ${b(left ? `k + ${i}u` : `min(k + ${i}u, uniforms.k - 1u)`)};`
-    ).join("\n")
-  }
       ${
     each((i) =>
       `let a${i} = ${load("a", left, { row: `r${i}`, place: "k / 4u", size: "uniforms.k" })};`
     )
   }
-      ${lanes.map((lane) => each((i) => `s${i} = s${i} + a${i}.${lane} * b${lane};`)).join("\n")}
+      ${
+    lanes.map((lane, q) =>
+      `{
+        ${rightRow(left ? `k + ${q}u` : `min(k + ${q}u, uniforms.k - 1u)`)}
+        ${cells((i, j) => `s${i}${j} = s${i}${j} + a${i}.${lane} * b${j};`)}
+      }`
+    ).join("\n")
+  }
     }`;
   const place = (i: number) => `min(row / 4u + ${i}u, (uniforms.m + 3u) / 4u - 1u)`;
   const acrossRows = `
-    for (var k = 0u; k < uniforms.k; k = k + 1u) {
-      let right = ${b("k")};
+    for (var k = group.z * ${PART}u; k < min((group.z + 1u) * ${PART}u, uniforms.k); k = k + 1u) {
+      ${rightRow("k")}
       ${
     rows.slice(0, ROWS / 4).map((i) =>
       `let a${i} = ${load("a", left, { row: "k", place: place(i), size: "uniforms.m" })};`
     ).join("\n")
   }
-      ${each((i) => `s${i} = s${i} + a${i >> 2}.${lanes[i & 3]} * right;`)}
+      ${cells((i, j) => `s${i}${j} = s${i}${j} + a${i >> 2}.${lanes[i & 3]} * b${j};`)}
     }`;
-  const put = (i: number) =>
-    right
-      ? `c[(row + ${i}u) * (uniforms.n / 4u) + column] = s${i};`
+  const put = (i: number, j: number) => {
+    const to = `group.z * uniforms.m + row + ${i}u`;
+    return right
+      ? `c[(${to}) * (uniforms.n / 4u) + column${j}] = s${i}${j};`
       : lanes.map((lane, k) =>
-        `if (4u * column + ${k}u < uniforms.n) {
-           c[(row + ${i}u) * uniforms.n + 4u * column + ${k}u] = s${i}.${lane};
+        `if (4u * column${j} + ${k}u < uniforms.n) {
+           c[(${to}) * uniforms.n + 4u * column${j} + ${k}u] = s${i}${j}.${lane};
          }`
       ).join("\n");
+  };
+  const start = (j: number) =>
+    bias
+      ? load("bias", right, { row: "0u", place: `from${j}`, size: "uniforms.n" })
+      : "vec4<f32>(0.0)";
   return `
     struct Uniforms { m : u32, n : u32, k : u32 };
     @group(0) @binding(0) var<storage, read_write> c : array<${element(right)}>;
@@ -155,24 +176,23 @@ function productCode({ transposed, bias, left, right, across }: Layout): string 
       @builtin(local_invocation_index) lane : u32,
     ) {
       let width = (uniforms.n + 3u) / 4u;
+      let row = (group.y * ${LANES / across}u + lane / ${across}u) * ${ROWS}u;
       ${
-    across === LANES
-      ? `let row = group.y * ${ROWS}u;
-         let column = group.x * ${LANES}u + lane;`
-      : `let row = (group.y * ${LANES / across}u + lane / ${across}u) * ${ROWS}u;
-         let column = group.x * ${across}u + lane % ${across}u;`
+    columns.map((j) =>
+      `let column${j} = group.x * ${WIDE * across}u + ${j * across}u + lane % ${across}u;
+       let from${j} = min(column${j}, width - 1u);`
+    ).join("\n")
   }
-      let from_column = min(column, width - 1u);
       ${transposed ? "" : each((i) => `let r${i} = min(row + ${i}u, uniforms.m - 1u);`)}
-      let start = ${
-    bias
-      ? load("bias", right, { row: "0u", place: "from_column", size: "uniforms.n" })
-      : "vec4<f32>(0.0)"
-  };
-      ${each((i) => `var s${i} = start;`)}
+      ${columns.map((j) => `let start${j} = ${start(j)};`).join("\n")}
+      ${cells((i, j) => `var s${i}${j} = start${j};`)}
       ${transposed ? acrossRows : straight}
-      if (column < width) {
-        ${each((i) => `if (row + ${i}u < uniforms.m) { ${put(i)} }`)}
-      }
+      ${
+    columns.map((j) =>
+      `if (column${j} < width) {
+         ${each((i) => `if (row + ${i}u < uniforms.m) { ${put(i, j)} }`)}
+       }`
+    ).join("\n")
+  }
     }`;
 }

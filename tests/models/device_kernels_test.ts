@@ -14,9 +14,11 @@ import { testOn, worstRelative } from "./rig.ts";
 const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
 
 testOn(["webgpu"], "linear layers and their gradients are those of plain loops", async () => {
-  // Rows of whole vec4s are read as such; tiles have from 8 rows of 128 columns to 256 of 4.
-  const shapes = [[1, 4, 4], [7, 8, 132], [9, 132, 8], [66, 12, 20], [5, 3, 9], [6, 4, 65]]
-    .concat([[300, 7, 1], [1, 1, 1], [33, 65, 2], [10, 66, 129], [70, 30, 11]]);
+  // Rows of whole vec4s are read as such; tiles have from 8 rows of 256 columns to 256 of 8; weight
+  // gradients are summed in parts of 256 rows.
+  const shapes = [[1, 4, 4], [7, 8, 132], [9, 268, 8], [66, 12, 20], [5, 3, 9], [6, 4, 65]]
+    .concat([[300, 7, 1], [1, 1, 1], [33, 65, 2], [10, 66, 259], [70, 30, 11]])
+    .concat([[256, 9, 4], [257, 12, 260], [777, 5, 6]]);
   for (const [n, i, o] of shapes as [number, number, number][]) {
     for (const biased of [false, true]) {
       const x = drawn("x", n * i),
