@@ -1,6 +1,6 @@
 /**
- * Attention on a device without its weights in memory: each invocation keeps one row and meets the
- * other rows tile by tile, in a fixed order and without atomics.
+ * Attention on a device without its weights in memory: each invocation keeps a row or two and meets
+ * the other rows tile by tile, in a fixed order and without atomics.
  *
  * Dao et al. 2022, "FlashAttention", algorithms 1 and 4, with the gradient in two kernels: one owns
  * queries and gives dQ, the other owns keys and gives dK and dV.
@@ -8,12 +8,15 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { AttentionShaders, MOST_WIDE, OWN, type ShaderOptions } from "./attention_shaders.ts";
+import { attentionForward } from "./attention/forward.ts";
+import { type AttentionTraits, MOST_WIDE, OWN } from "./attention/frame.ts";
+import { attentionKeyGradient } from "./attention/key_gradient.ts";
+import { attentionQueryGradient } from "./attention/query_gradient.ts";
 import { columnSums, runDevice, runShader } from "./device.ts";
 import { differentiable } from "./host.ts";
 
 /** As `AttentionOptions`. */
-export interface TiledOptions extends ShaderOptions {
+export interface TiledOptions extends Omit<AttentionTraits, "width" | "distances"> {
   readonly offsets: Int32Array;
   readonly relative?: { readonly keys: tf.Tensor; readonly values: tf.Tensor } | undefined;
 }
@@ -35,14 +38,14 @@ export function deviceAttention(qkv: tf.Tensor, options: TiledOptions): tf.Tenso
     );
   }
   const distances = relative?.keys.shape[0] ?? 0;
-  const shaders = new AttentionShaders(d, { ...options, distances });
+  const traits = { ...options, width: d, distances };
   return differentiable<tf.Tensor2D>(
     relative === undefined ? [qkv] : [qkv, relative.keys, relative.values],
     () => {
       const tiles = tileTable(options.offsets);
       const tables = relative === undefined ? [] : [tf.concat([relative.keys, relative.values])];
       const [y, logSums] = runShader(
-        shaders.forward([qkv, tiles, ...tables], [[n, c], [n, heads]]),
+        attentionForward(traits, [qkv, tiles, ...tables], [[n, c], [n, heads]]),
       );
       return { value: y!, keep: [qkv, tiles, y!, logSums!, ...tables] };
     },
@@ -55,8 +58,8 @@ export function deviceAttention(qkv: tf.Tensor, options: TiledOptions): tf.Tenso
       ];
       const reads = [qkv, tiles, dy, logSums, y, ...tables];
       const outputs = [[n, 3 * c], ...relative === undefined ? [] : [[2, n * heads, distances]]];
-      const [dqkv, shares] = runShader(shaders.queryGradient(reads, outputs));
-      runShader(shaders.keyGradient(dqkv!, reads));
+      const [dqkv, shares] = runShader(attentionQueryGradient(traits, reads, outputs));
+      runShader(attentionKeyGradient(traits, dqkv!, reads));
       if (shares === undefined) return [dqkv!];
       return [dqkv!, ...tableGradients({ shares, qkv, dy }, heads)];
     },

@@ -5,11 +5,9 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { runDevice, runShader, spread, totalOf } from "./device.ts";
+import { runDevice, runShader, totalOf } from "./device.ts";
 import { differentiable } from "./host.ts";
-
-/** Invocations of a workgroup; a sum of several terms goes over them as a tree. */
-const LANES = 64;
+import { eachOfRow, reduction, rowCode, rowGroups, SHARING } from "./row_code.ts";
 
 /** `crossEntropy` of the operations, with its gradient; the labels must be classes. */
 export function deviceCrossEntropy(
@@ -56,73 +54,48 @@ function rowLosses(logits: tf.Tensor, labels: tf.Tensor): tf.Tensor[] {
   const [n, k] = logits.shape as [number, number];
   return runShader({
     name: "crossEntropy",
-    code: rowCode,
+    code: rowLossCode,
     reads: [logits, labels],
     outputs: [[n], [n, 2]],
     uniforms: [{ type: "uint32", data: [n] }, { type: "uint32", data: [k] }],
-    workgroups: spread(n),
+    workgroups: rowGroups(n),
   });
 }
 
-function rowCode(): string {
-  return `
-    struct Uniforms { n : u32, k : u32 };
-    @group(0) @binding(0) var<storage, read_write> losses : array<f32>;
-    @group(0) @binding(1) var<storage, read_write> sums : array<f32>;
-    @group(0) @binding(2) var<storage, read> logits : array<f32>;
-    @group(0) @binding(3) var<storage, read> labels : array<i32>;
-    @group(0) @binding(4) var<uniform> uniforms : Uniforms;
-    var<workgroup> tops : array<f32, ${LANES}>;
-    var<workgroup> places : array<u32, ${LANES}>;
-    var<workgroup> parts : array<f32, ${LANES}>;
+function rowLossCode(): string {
+  return rowCode({
+    written: ["losses", "sums"],
+    read: ["logits", "labels"],
+    integers: ["labels"],
+    functions: `
+    struct Logit { value : f32, place : u32 };
+    fn larger(a : Logit, b : Logit) -> Logit {
+      if (b.value > a.value) { return b; }
+      return a;
+    }
+    ${reduction({ name: "largestOf", type: "Logit", combine: (a, b) => `larger(${a}, ${b})` })}
     fn log1p(x : f32) -> f32 {
       if (x >= 1.0) { return log(1.0 + x); }
       let s = x / (2.0 + x);
       let t = s * s;
       return 2.0 * s * (1.0 + t * (1.0 / 3.0 + t * (1.0 / 5.0 + t * (1.0 / 7.0 + t * (1.0 / 9.0 +
         t * (1.0 / 11.0 + t / 13.0))))));
-    }
-    @compute @workgroup_size(${LANES})
-    fn main(
-      @builtin(workgroup_id) group : vec3<u32>,
-      @builtin(num_workgroups) groups : vec3<u32>,
-      @builtin(local_invocation_index) lane : u32,
-    ) {
-      let row = group.y * groups.x + group.x;
-      if (row >= uniforms.n) { return; }
-      let start = row * uniforms.k;
-      var place = min(lane, uniforms.k - 1u);
-      var top = logits[start + place];
-      for (var j = lane + ${LANES}u; j < uniforms.k; j = j + ${LANES}u) {
-        let z = logits[start + j];
-        if (z > top) { top = z; place = j; }
+    }`,
+    // Past the end of a short row an invocation starts with the last logit, which is another's.
+    body: `
+      let first = min(start + own, start + uniforms.c - 1u);
+      var mine = Logit(logits[first], first);
+      for (var i = start + own + ${SHARING}u; i < end; i = i + ${SHARING}u) {
+        mine = larger(mine, Logit(logits[i], i));
       }
-      tops[lane] = top;
-      places[lane] = place;
-      for (var half = ${LANES / 2}u; half > 0u; half = half / 2u) {
-        workgroupBarrier();
-        if (lane < half && tops[lane + half] > tops[lane]) {
-          tops[lane] = tops[lane + half];
-          places[lane] = places[lane + half];
-        }
-      }
-      workgroupBarrier();
-      top = tops[0];
-      place = places[0];
+      let top = largestOf(lane, mine);
       var part = 0.0;
-      for (var j = lane; j < uniforms.k; j = j + ${LANES}u) {
-        if (j != place) { part = part + exp(logits[start + j] - top); }
-      }
-      parts[lane] = part;
-      for (var half = ${LANES / 2}u; half > 0u; half = half / 2u) {
-        workgroupBarrier();
-        if (lane < half) { parts[lane] = parts[lane] + parts[lane + half]; }
-      }
-      if (lane == 0u) {
-        let label = u32(labels[row]);
-        losses[row] = log1p(parts[0]) + (top - logits[start + label]);
-        sums[2u * row] = top;
-        sums[2u * row + 1u] = parts[0];
-      }
-    }`;
+      ${eachOfRow("if (i != top.place) { part = part + exp(logits[i] - top.value); }")}
+      let rest = sumOf(lane, vec2<f32>(part, 0.0)).x;
+      if (own == 0u && live) {
+        losses[row] = log1p(rest) + (top.value - logits[start + u32(labels[row])]);
+        sums[2u * row] = top.value;
+        sums[2u * row + 1u] = rest;
+      }`,
+  });
 }

@@ -1,14 +1,12 @@
 /**
- * Layer normalisation on a device: a workgroup has a row, forward and for the input's gradient.
+ * Layer normalisation on a device: eight invocations share a row, forward and for the input's gradient.
  *
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { columnSums, runDevice, runShader, spread } from "./device.ts";
+import { columnSums, runDevice, runShader } from "./device.ts";
 import { differentiable } from "./host.ts";
-
-/** Invocations of a row; a sum over it goes over them as a tree. */
-const LANES = 32;
+import { eachOfRow, rowCode, rowGroups } from "./row_code.ts";
 
 /** Rows that one invocation adds of a gain's or a bias's gradient. */
 const BLOCK = 64;
@@ -31,7 +29,7 @@ export function deviceLayerNorm(
         reads: inputs,
         outputs: [[n, c], [n, 2]],
         uniforms: [...sizes, { type: "float32", data: [epsilon] }],
-        workgroups: spread(n),
+        workgroups: rowGroups(n),
       });
       return { value: y!, keep: [x, gain, moments!] };
     },
@@ -42,7 +40,7 @@ export function deviceLayerNorm(
         reads: [...kept, dy],
         outputs: [[n, c]],
         uniforms: sizes,
-        workgroups: spread(n),
+        workgroups: rowGroups(n),
       });
       const [x, , moments] = kept as [tf.Tensor, tf.Tensor, tf.Tensor];
       const dGain = tf.tidy(() => columnSums(gainBlocks(x, moments, dy)));
@@ -70,66 +68,26 @@ function gainBlocks(x: tf.Tensor, moments: tf.Tensor, dy: tf.Tensor): tf.Tensor 
   });
 }
 
-/** Declares tensors and what a workgroup does with its row; `sumOf(part)` is for all lanes. */
-function rowCode(
-  o: { written: string[]; read: string[]; fields: string; body: string },
-): string {
-  const tensors = [...o.written, ...o.read].map((name, i) =>
-    `@group(0) @binding(${i}) var<storage, ${i < o.written.length ? "read_write" : "read"}> ` +
-    `${name} : array<f32>;`
-  );
-  return `
-    struct Uniforms { n : u32, c : u32, ${o.fields} };
-    ${tensors.join("\n")}
-    @group(0) @binding(${tensors.length}) var<uniform> uniforms : Uniforms;
-    var<workgroup> parts : array<vec2<f32>, ${LANES}>;
-    fn sumOf(lane : u32, part : vec2<f32>) -> vec2<f32> {
-      workgroupBarrier();
-      parts[lane] = part;
-      for (var half = ${LANES / 2}u; half > 0u; half = half / 2u) {
-        workgroupBarrier();
-        if (lane < half) { parts[lane] = parts[lane] + parts[lane + half]; }
-      }
-      workgroupBarrier();
-      return parts[0];
-    }
-    @compute @workgroup_size(${LANES})
-    fn main(
-      @builtin(workgroup_id) group : vec3<u32>,
-      @builtin(num_workgroups) groups : vec3<u32>,
-      @builtin(local_invocation_index) lane : u32,
-    ) {
-      let row = group.y * groups.x + group.x;
-      if (row >= uniforms.n) { return; }
-      let start = row * uniforms.c;
-      let end = start + uniforms.c;
-      let width = f32(uniforms.c);
-      ${o.body}
-    }`;
-}
-
-/** Runs `code` for the lane's share of the row's elements `i`. */
-function each(code: string): string {
-  return `for (var i = start + lane; i < end; i = i + ${LANES}u) { ${code} }`;
-}
-
 function forwardCode(biased: boolean): string {
   return rowCode({
     written: ["y", "moments"],
     read: ["x", "gain", ...biased ? ["bias"] : []],
     fields: "epsilon : f32",
     body: `
+      let width = f32(uniforms.c);
       var part = 0.0;
-      ${each("part = part + x[i];")}
+      ${eachOfRow("part = part + x[i];")}
       let mean = sumOf(lane, vec2<f32>(part, 0.0)).x / width;
       part = 0.0;
-      ${each("part = part + (x[i] - mean) * (x[i] - mean);")}
+      ${eachOfRow("part = part + (x[i] - mean) * (x[i] - mean);")}
       let variance = sumOf(lane, vec2<f32>(part, 0.0)).x / width;
       let inverse = 1.0 / sqrt(variance + uniforms.epsilon);
       ${
-      each(`y[i] = (x[i] - mean) * inverse * gain[i - start]${biased ? " + bias[i - start]" : ""};`)
+      eachOfRow(
+        `y[i] = (x[i] - mean) * inverse * gain[i - start]${biased ? " + bias[i - start]" : ""};`,
+      )
     }
-      if (lane == 0u) {
+      if (own == 0u && live) {
         moments[2u * row] = mean;
         moments[2u * row + 1u] = inverse;
       }`,
@@ -140,19 +98,18 @@ function gradientCode(): string {
   return rowCode({
     written: ["dx"],
     read: ["x", "gain", "moments", "dy"],
-    fields: "",
     body: `
       let mean = moments[2u * row];
       let inverse = moments[2u * row + 1u];
       var part = vec2<f32>(0.0);
       ${
-      each(`
+      eachOfRow(`
         let own = dy[i] * gain[i - start];
         part = part + own * vec2<f32>(1.0, (x[i] - mean) * inverse);`)
     }
-      let along = sumOf(lane, part) / width;
+      let along = sumOf(lane, part) / f32(uniforms.c);
       ${
-      each(`
+      eachOfRow(`
         let normed = (x[i] - mean) * inverse;
         dx[i] = (dy[i] * gain[i - start] - along.x - normed * along.y) * inverse;`)
     }`,

@@ -51,14 +51,6 @@ export class DistanceCode {
     return this.head.dot((i) => `${name}${i}`, (i) => this.head.at("tables", at, i));
   }
 
-  /** The same for row j of a tile. */
-  dotTile(tile: string, at: string): string {
-    return this.head.dot(
-      (i) => `${tile}[j * PARTS + ${i}u]`,
-      (i) => this.head.at("tables", at, i),
-    );
-  }
-
   /** Adds `factor` times the table's row that starts at `at` to the vec4s `name`. */
   add(name: string, factor: string, at: string): string {
     return this.head.each((i) =>
