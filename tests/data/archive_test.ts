@@ -4,6 +4,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { openCorpus } from "../../data/corpus.ts";
 import { DataError } from "../../data/lines.ts";
 import type { Description } from "../../data/source.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const archives = JSON.parse(
   Deno.readTextFileSync(new URL("../reference/tokenizer/archives.json", import.meta.url)),
@@ -15,7 +16,7 @@ function bytesOf(name: string): Uint8Array {
 
 /** Reads every document of an archive and checks that nothing appears beside it. */
 async function documents(name: string, changed: Partial<Description["files"][number]> = {}) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   try {
     const path = join(directory, name);
     Deno.writeFileSync(path, bytesOf(name));
@@ -29,7 +30,6 @@ async function documents(name: string, changed: Partial<Description["files"][num
     return (await Array.fromAsync(corpus.documents())).flat();
   } finally {
     const left = [...Deno.readDirSync(directory)].map((entry) => entry.name);
-    Deno.removeSync(directory, { recursive: true });
     assertEquals(left, [name]);
   }
 }

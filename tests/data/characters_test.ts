@@ -8,6 +8,7 @@ import { download } from "../../stages/download.ts";
 import { tokenize } from "../../stages/tokenize.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { samplesFolder } from "./samples.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const samples = samplesFolder();
 const sources = parse(
@@ -32,38 +33,30 @@ async function run(
   params: unknown,
   mirror: string,
 ): Promise<{ splits: Record<string, TokenSplit>; size: number; vocabulary: unknown }> {
-  const directory = Deno.makeTempDirSync();
-  try {
-    const raw = await runStage(download, { source }, { directory, mirror });
-    const inputs = { raw: artifact(raw.outputs.raw!) };
-    const { outputs } = await runStage(tokenize, params, { directory, inputs });
-    const file = readTokenFile(outputs.tokens!);
-    return {
-      splits: { ...file.splits },
-      size: file.vocabularySize,
-      vocabulary: JSON.parse(Deno.readTextFileSync(outputs.vocabulary!)),
-    };
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const directory = temporaryFolder();
+  const raw = await runStage(download, { source }, { directory, mirror });
+  const inputs = { raw: artifact(raw.outputs.raw!) };
+  const { outputs } = await runStage(tokenize, params, { directory, inputs });
+  const file = readTokenFile(outputs.tokens!);
+  return {
+    splits: { ...file.splits },
+    size: file.vocabularySize,
+    vocabulary: JSON.parse(Deno.readTextFileSync(outputs.vocabulary!)),
+  };
 }
 
 /** Runs on a text given here. */
 async function runText(text: string, params: unknown) {
-  const mirror = Deno.makeTempDirSync();
-  try {
-    Deno.writeTextFileSync(join(mirror, "a.txt"), text);
-    const source = {
-      name: "mine",
-      title: "Mine",
-      kind: "sample",
-      format: "characters",
-      files: [{ name: "a.txt", mirror: "a.txt" }],
-    };
-    return await run(source, params, mirror);
-  } finally {
-    Deno.removeSync(mirror, { recursive: true });
-  }
+  const mirror = temporaryFolder();
+  Deno.writeTextFileSync(join(mirror, "a.txt"), text);
+  const source = {
+    name: "mine",
+    title: "Mine",
+    kind: "sample",
+    format: "characters",
+    files: [{ name: "a.txt", mirror: "a.txt" }],
+  };
+  return await run(source, params, mirror);
 }
 
 Deno.test("a text is numbered by symbol value and cut where shares of its length fall", async () => {

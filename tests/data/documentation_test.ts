@@ -5,6 +5,7 @@ import { readTokenFile } from "../../data/token_file.ts";
 import { download } from "../../stages/download.ts";
 import { tokenize } from "../../stages/tokenize.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const text = Deno.readTextFileSync(new URL("../../docs/data.md", import.meta.url));
 const section = text.slice(text.indexOf("## Bring your own"));
@@ -17,37 +18,33 @@ interface Dataset {
 }
 
 Deno.test("the example of an own corpus in docs/data.md runs as it stands there", async () => {
-  const directory = Deno.makeTempDirSync();
-  try {
-    for (const { path, content } of blocks) {
-      if (path === undefined) continue;
-      Deno.mkdirSync(dirname(join(directory, path)), { recursive: true });
-      Deno.writeTextFileSync(join(directory, path), content);
-    }
-    const yaml = blocks.find(({ language }) => language === "yaml")!.content;
-    const { dataset } = parse(yaml) as { dataset: Record<string, Dataset> };
-    const found: Record<string, unknown> = {};
-    for (const [name, params] of Object.entries(dataset)) {
-      const folder = join(directory, name);
-      Deno.mkdirSync(folder);
-      const mirror = join(directory, "my_data");
-      const raw = await runStage(download, params.download, { directory: folder, mirror });
-      const { outputs } = await runStage(tokenize, params.tokenize ?? {}, {
-        directory: folder,
-        inputs: { raw: artifact(raw.outputs.raw!) },
-      });
-      const { classes, splits } = readTokenFile(outputs.tokens!);
-      const sizes = Object.values(splits).map(({ labels }) => labels.length);
-      found[name] = [classes, sizes];
-    }
-    assertEquals(found, {
-      reviews: [["bad", "good"], [4, 2]],
-      tickets: [["hardware", "software"], [2, 2]],
-      mail: [["ham", "spam"], [2, 2]],
-    });
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
+  const directory = temporaryFolder();
+  for (const { path, content } of blocks) {
+    if (path === undefined) continue;
+    Deno.mkdirSync(dirname(join(directory, path)), { recursive: true });
+    Deno.writeTextFileSync(join(directory, path), content);
   }
+  const yaml = blocks.find(({ language }) => language === "yaml")!.content;
+  const { dataset } = parse(yaml) as { dataset: Record<string, Dataset> };
+  const found: Record<string, unknown> = {};
+  for (const [name, params] of Object.entries(dataset)) {
+    const folder = join(directory, name);
+    Deno.mkdirSync(folder);
+    const mirror = join(directory, "my_data");
+    const raw = await runStage(download, params.download, { directory: folder, mirror });
+    const { outputs } = await runStage(tokenize, params.tokenize ?? {}, {
+      directory: folder,
+      inputs: { raw: artifact(raw.outputs.raw!) },
+    });
+    const { classes, splits } = readTokenFile(outputs.tokens!);
+    const sizes = Object.values(splits).map(({ labels }) => labels.length);
+    found[name] = [classes, sizes];
+  }
+  assertEquals(found, {
+    reviews: [["bad", "good"], [4, 2]],
+    tickets: [["hardware", "software"], [2, 2]],
+    mail: [["ham", "spam"], [2, 2]],
+  });
 });
 
 Deno.test("docs/data.md lists every source", () => {

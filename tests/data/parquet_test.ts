@@ -3,20 +3,17 @@ import { join } from "node:path";
 import { openCorpus } from "../../data/corpus.ts";
 import { DataError } from "../../data/lines.ts";
 import { parquetRows } from "../../data/parquet.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const { rows, files } = JSON.parse(
   Deno.readTextFileSync(new URL("../reference/tokenizer/parquet.json", import.meta.url)),
 ) as { rows: { text: string; label: number; stamp: string }[]; files: Record<string, string> };
 
 async function withFile<T>(name: string, body: (path: string) => Promise<T>): Promise<T> {
-  const directory = Deno.makeTempDirSync();
-  try {
-    const path = join(directory, "a.parquet");
-    Deno.writeFileSync(path, Uint8Array.fromBase64(files[name]!));
-    return await body(path);
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const directory = temporaryFolder();
+  const path = join(directory, "a.parquet");
+  Deno.writeFileSync(path, Uint8Array.fromBase64(files[name]!));
+  return await body(path);
 }
 
 Deno.test("parquet that Arrow's Rust code wrote gives its rows, for every compression but Brotli", async () => {

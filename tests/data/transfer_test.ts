@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { rawFileSchema } from "../../data/source.ts";
 import { TransferError, transferFile, type TransferOptions } from "../../data/transfer.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const content = Uint8Array.from({ length: 40_000 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -49,7 +50,7 @@ async function attempt(
     readonly transfer?: Partial<TransferOptions>;
   } = {},
 ): Promise<Tried> {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const requests: Asked[] = [];
   const connections: Deno.Conn[] = [];
@@ -116,7 +117,6 @@ async function attempt(
   }
   const left = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
   const result = left.includes("a.bin") ? Deno.readFileSync(destination) : undefined;
-  Deno.removeSync(directory, { recursive: true });
   return { requests, error, result, left };
 }
 
@@ -372,7 +372,7 @@ Deno.test("a file that may not be fetched from its host is refused without askin
 });
 
 Deno.test("a transfer without any place names the mirror path looked for", async () => {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const file = rawFileSchema.parse({ name: "a.bin", mirror: "x/a.bin" });
   await assertRejects(
     () =>
@@ -380,5 +380,4 @@ Deno.test("a transfer without any place names the mirror path looked for", async
     TransferError,
     'where it would be "x/a.bin"',
   );
-  Deno.removeSync(directory, { recursive: true });
 });

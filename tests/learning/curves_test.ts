@@ -6,6 +6,7 @@ import { comparisons, outcome, table } from "./bands.ts";
 import { type ClassifierRun, type LanguageRun, LEARNING, readPair } from "./curves.ts";
 import { figures } from "./draw.ts";
 import { sha256, tokensOf } from "./strict_case.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const language = readPair<LanguageRun>("tinyshakespeare");
 const classifier = readPair<ClassifierRun>("ag_news");
@@ -48,31 +49,27 @@ Deno.test({
   ignore: samples === undefined,
   fn: async () => {
     const { source, train, tokens: digest, runs: [recorded] } = language.ours;
-    const directory = Deno.makeTempDirSync();
-    try {
-      const shares = { train: 0.9, validation: 0.1 };
-      const tokens = await tokensOf(
-        { source, tokenize: { unit: "character", shares } },
-        { directory, mirror: samples },
-      );
-      assertEquals(sha256(Deno.readFileSync(tokens)), digest);
-      const { outputs } = await runStage(trainLanguage, {
-        ...train,
-        seed: recorded!.seed,
-        iterations: 100,
-        decay_until: train.iterations,
-      }, { directory, inputs: { tokens: artifact(tokens) } });
-      const { evaluations } = JSON.parse(Deno.readTextFileSync(outputs.history!));
-      for (const [i, { iteration, trainLoss, validationLoss }] of evaluations.entries()) {
-        const then = recorded!.evaluations[i]!;
-        assertEquals(iteration, then.iteration);
-        // Another order of sums moves these by 1e-6; another mask or start by 1e-2.
-        assert(Math.abs(trainLoss - then.trainLoss) < 1e-3, `training loss ${trainLoss}`);
-        assert(Math.abs(validationLoss - then.validationLoss) < 1e-3, `loss ${validationLoss}`);
-      }
-      assertEquals(evaluations.length, 2);
-    } finally {
-      Deno.removeSync(directory, { recursive: true });
+    const directory = temporaryFolder();
+    const shares = { train: 0.9, validation: 0.1 };
+    const tokens = await tokensOf(
+      { source, tokenize: { unit: "character", shares } },
+      { directory, mirror: samples },
+    );
+    assertEquals(sha256(Deno.readFileSync(tokens)), digest);
+    const { outputs } = await runStage(trainLanguage, {
+      ...train,
+      seed: recorded!.seed,
+      iterations: 100,
+      decay_until: train.iterations,
+    }, { directory, inputs: { tokens: artifact(tokens) } });
+    const { evaluations } = JSON.parse(Deno.readTextFileSync(outputs.history!));
+    for (const [i, { iteration, trainLoss, validationLoss }] of evaluations.entries()) {
+      const then = recorded!.evaluations[i]!;
+      assertEquals(iteration, then.iteration);
+      // Another order of sums moves these by 1e-6; another mask or start by 1e-2.
+      assert(Math.abs(trainLoss - then.trainLoss) < 1e-3, `training loss ${trainLoss}`);
+      assert(Math.abs(validationLoss - then.validationLoss) < 1e-3, `loss ${validationLoss}`);
     }
+    assertEquals(evaluations.length, 2);
   },
 });

@@ -14,6 +14,7 @@ import type { Stage } from "../../pipeline/stage.ts";
 import { project } from "../../main.ts";
 import { download } from "../../stages/download.ts";
 import { startOf, type StrictCase, tokensOf, writeStart } from "./strict_case.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 interface Origin {
   readonly experiment: string;
@@ -93,9 +94,8 @@ if (import.meta.main) {
   if (mirror === undefined || folder === undefined) throw new Error("Give MIRROR and TO");
   for (const name of Object.keys(ORIGINS)) {
     const from = strictCase(name, Deno.realPathSync(mirror));
-    const directory = Deno.makeTempDirSync();
+    const directory = temporaryFolder();
     const tokens = await tokensOf(from, { directory, mirror: Deno.realPathSync(mirror) });
     writeStart(join(folder, name), { from, tokens, start: startOf(from, tokens) });
-    Deno.removeSync(directory, { recursive: true });
   }
 }

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { samplesFolder } from "../data/samples.ts";
 import strict from "../reference/learning/strict.json" with { type: "json" };
 import { sha256, startOf, type StrictCase, tokensOf, trainedFrom } from "./strict_case.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 type Figures = Readonly<Record<string, number>>;
 type Reference = StrictCase & {
@@ -28,31 +29,27 @@ for (const reference of references) {
     name: `${name}: a training without dropout goes as PyTorch's does`,
     ignore: samples === undefined && !["chain_one", "synthetic_short"].includes(source),
     fn: async () => {
-      const directory = Deno.makeTempDirSync();
-      try {
-        const tokens = await tokensOf(reference, { directory, mirror: samples });
-        const start = startOf(reference, tokens);
-        // PyTorch trained on these bytes; where one differs, strict.json must be made anew.
-        const found = {
-          tokens: sha256(Deno.readFileSync(tokens)),
-          weights: sha256(start.weights),
-          batches: sha256(start.batches),
-        };
-        assertEquals(found, reference.digests);
-        const held = steady(reference);
-        const own = await trainedFrom(
-          reference.stage === "train"
-            ? { ...reference, train: { ...reference.train, epochs: held } }
-            : reference,
-          { directory, tokens, start },
-        );
-        assertEquals(own.length, held);
-        for (const [i, expected] of float64.slice(0, held).entries()) {
-          const difference = differenceOf(own[i]!, expected);
-          assert(difference < 1e-5, `evaluation ${i} differs by ${difference}`);
-        }
-      } finally {
-        Deno.removeSync(directory, { recursive: true });
+      const directory = temporaryFolder();
+      const tokens = await tokensOf(reference, { directory, mirror: samples });
+      const start = startOf(reference, tokens);
+      // PyTorch trained on these bytes; where one differs, strict.json must be made anew.
+      const found = {
+        tokens: sha256(Deno.readFileSync(tokens)),
+        weights: sha256(start.weights),
+        batches: sha256(start.batches),
+      };
+      assertEquals(found, reference.digests);
+      const held = steady(reference);
+      const own = await trainedFrom(
+        reference.stage === "train"
+          ? { ...reference, train: { ...reference.train, epochs: held } }
+          : reference,
+        { directory, tokens, start },
+      );
+      assertEquals(own.length, held);
+      for (const [i, expected] of float64.slice(0, held).entries()) {
+        const difference = differenceOf(own[i]!, expected);
+        assert(difference < 1e-5, `evaluation ${i} differs by ${difference}`);
       }
     },
   });

@@ -4,6 +4,7 @@ import { loadExperiment } from "../../pipeline/config/experiment.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { buildGraph, type Instance, select } from "../../pipeline/graph.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const run = () => Promise.resolve();
 const file = { kind: "file", exactness: "exact" } as const;
@@ -49,22 +50,18 @@ const STAGES = new Map<string, Stage>(
 
 /** Writes an experiment file and loads it. */
 function load(text: string, options: { profile?: string; set?: string[]; mirror?: string } = {}) {
-  const root = Deno.makeTempDirSync();
-  try {
-    Deno.mkdirSync(`${root}/experiments`);
-    Deno.writeTextFileSync(`${root}/experiments/x.yaml`, text);
-    Deno.writeTextFileSync(`${root}/experiments/more.yaml`, "deep: { value: included }\n");
-    const experiment = loadExperiment("x", {
-      root,
-      profile: options.profile ?? "p",
-      set: options.set ?? [],
-      stages: STAGES,
-      mirror: options.mirror,
-    });
-    return { experiment, graph: buildGraph(experiment) };
-  } finally {
-    Deno.removeSync(root, { recursive: true });
-  }
+  const root = temporaryFolder();
+  Deno.mkdirSync(`${root}/experiments`);
+  Deno.writeTextFileSync(`${root}/experiments/x.yaml`, text);
+  Deno.writeTextFileSync(`${root}/experiments/more.yaml`, "deep: { value: included }\n");
+  const experiment = loadExperiment("x", {
+    root,
+    profile: options.profile ?? "p",
+    set: options.set ?? [],
+    stages: STAGES,
+    mirror: options.mirror,
+  });
+  return { experiment, graph: buildGraph(experiment) };
 }
 
 const names = (graph: readonly Instance[]) => graph.map(({ name }) => name);

@@ -6,13 +6,14 @@ import { type LiveRun, LiveState, remainingSeconds } from "../../pipeline/live.t
 import { type OutputsServer, serveOutputs } from "../../pipeline/serve.ts";
 import { livePage } from "../../pipeline/serve/live_page.ts";
 import { toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 /** Where an artifact stands. */
 const BLOB = `store/blobs/ab/${"c".repeat(62)}`;
 
 /** A folder of outputs with a store, beside a secret, and a server of it. */
 function outputs(): { folder: string; server: OutputsServer } & AsyncDisposable {
-  const root = Deno.makeTempDirSync({ prefix: "lockstep-" });
+  const root = temporaryFolder();
   const folder = join(root, "outputs");
   const write = (name: string, text: string) => {
     Deno.mkdirSync(join(root, name, ".."), { recursive: true });
@@ -39,7 +40,6 @@ function outputs(): { folder: string; server: OutputsServer } & AsyncDisposable 
     server,
     async [Symbol.asyncDispose]() {
       await server.stop();
-      Deno.removeSync(root, { recursive: true });
     },
   };
 }

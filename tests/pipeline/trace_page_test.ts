@@ -7,6 +7,7 @@ import type { Trace } from "../../pipeline/trace.ts";
 import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/trace_page.ts";
 import { tracePage } from "../../pipeline/trace_page/page.ts";
 import { toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const PAGE = "outputs/trace/index.html";
 const EVIL = `<script>alert("x")</script>&'`;
@@ -31,7 +32,7 @@ function sectionOf(page: string, name: string): string {
 
 /** A store with hand-written traces, and what a run of them would have recorded. */
 function store(): { root: string; store: Store; put: (trace: Partial<Trace>) => Trace } {
-  const root = Deno.makeTempDirSync();
+  const root = temporaryFolder();
   const store = new Store(join(root, "store"));
   const put = (trace: Partial<Trace>): Trace => {
     const whole: Trace = {

@@ -60,6 +60,8 @@ export async function startBrowser(what: string): Promise<Browser | undefined> {
       `--user-data-dir=${profile}`,
       "about:blank",
     ],
+    // What it leaves when it is killed goes with its profile.
+    env: { TMPDIR: profile },
     stdin: "null",
     stdout: "null",
     stderr: "null",

@@ -12,17 +12,16 @@ import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { AG, madeUpInputs, SHORT } from "../stages/results/made_up.ts";
 import { artifact, runStage } from "./run_stage.ts";
+import { temporaryFolder } from "./temporary.ts";
 
 const [folder, ...kinds] = Deno.args;
-const directory = Deno.makeTempDirSync();
+const directory = temporaryFolder();
 const inputs = madeUpInputs(directory, [AG, SHORT]);
 const { outputs } = await runStage(aggregate, {}, { directory, inputs });
 const results = artifact(outputs["results"]!);
 for (const kind of kinds) {
-  const own = { directory: Deno.makeTempDirSync(), inputs: { results } };
+  const own = { directory: temporaryFolder(), inputs: { results } };
   const drawn = await runStage(plot, { kind, width: 240, scale: 0.5 }, own);
   const png = Deno.readFileSync(join(drawn.outputs["figures"]!, `${kind}.png`));
   Deno.writeFileSync(join(folder!, `${kind}.png`), png);
-  Deno.removeSync(own.directory, { recursive: true });
 }
-Deno.removeSync(directory, { recursive: true });

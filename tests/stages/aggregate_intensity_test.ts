@@ -7,6 +7,7 @@ import type { Results } from "../../stages/results/intensity/results.ts";
 import { runStage } from "../rig/run_stage.ts";
 import { checkTables } from "./results/check_tables.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const yaml = (name: string) =>
   parse(Deno.readTextFileSync(
@@ -16,7 +17,7 @@ const published = { ...yaml("published"), characters: {} };
 const claims = yaml("claims");
 
 async function aggregated(texts: readonly MadeUpText[], params: unknown = { published, claims }) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = languageInputs(directory, texts);
   const { outputs, metrics } = await runStage(aggregateIntensity, params, { directory, inputs });
   const text = Deno.readTextFileSync(outputs.results!);
@@ -124,7 +125,7 @@ Deno.test("synthetic text is no evidence", async () => {
 });
 
 Deno.test("the order in which artifacts arrive does not show", async () => {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = languageInputs(directory, [SHAKESPEARE, CHAIN]);
   const reversed = Object.fromEntries(
     Object.entries(inputs).map(([name, list]) => [name, list.toReversed()]),

@@ -12,6 +12,7 @@ import {
   type MadeUpTimes,
   SHORT,
 } from "./results/made_up.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const yaml = (name: string) =>
   parse(Deno.readTextFileSync(new URL(`../../experiments/fusion/${name}.yaml`, import.meta.url)));
@@ -48,7 +49,7 @@ async function timed(
   grids: readonly MadeUpTimes[],
   options: { readonly data?: readonly MadeUp[]; readonly reversed?: boolean } = {},
 ) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = madeUpInputs(directory, options.data ?? [ARXIV]);
   const gathered = await runStage(aggregate, {}, { directory, inputs });
   const { latencies, latency_tables } = await gatheredLatencies(

@@ -8,6 +8,7 @@ import type { Speeds } from "../../stages/results/intensity/results.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { checkTables } from "./results/check_tables.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const yaml = (name: string) =>
   parse(Deno.readTextFileSync(
@@ -16,7 +17,7 @@ const yaml = (name: string) =>
 const params = { published: { ...yaml("published"), characters: {} }, claims: yaml("claims") };
 
 async function timed(texts: readonly MadeUpText[], { reversed = false } = {}) {
-  const [directory, own] = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
+  const [directory, own] = [temporaryFolder(), temporaryFolder()];
   const inputs = languageInputs(directory, texts);
   const gathered = await runStage(aggregateIntensity, params, { directory, inputs });
   const { outputs } = await runStage(aggregateSpeed, params, {

@@ -8,6 +8,7 @@ import type { Results } from "../../stages/results/results.ts";
 import { runStage } from "../rig/run_stage.ts";
 import { checkTables } from "./results/check_tables.ts";
 import { AG, ARXIV, type MadeUp, madeUpInputs, NO_LATENCIES, SHORT } from "./results/made_up.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const published = {
   table1: {
@@ -18,7 +19,7 @@ const published = {
 };
 
 async function aggregated(grids: readonly MadeUp[], params: unknown = { published }) {
-  const folder = Deno.makeTempDirSync();
+  const folder = temporaryFolder();
   const inputs = madeUpInputs(folder, grids);
   const run = await runStage(aggregate, params, { directory: folder, inputs });
   const text = Deno.readTextFileSync(run.outputs["results"]!);
@@ -70,7 +71,7 @@ Deno.test("aggregate orders datasets from short to long, synthetic ones last", a
 });
 
 Deno.test("aggregate writes the same bytes whatever order its inputs come in", async () => {
-  const folder = Deno.makeTempDirSync();
+  const folder = temporaryFolder();
   const inputs = madeUpInputs(folder, [AG, ARXIV, SHORT]);
   const reversed = Object.fromEntries(
     Object.entries(inputs).map(([name, list]) => [name, list.toReversed()]),
@@ -121,7 +122,7 @@ Deno.test("a subset of an official file is a sample, not the full data", async (
 });
 
 Deno.test("a corpus of which a subset was taken is a sample, whatever is known of the whole", async () => {
-  const folder = Deno.makeTempDirSync();
+  const folder = temporaryFolder();
   const inputs = madeUpInputs(folder, [ARXIV]);
   const [{ path }] = inputs["corpora"] as [Artifact];
   const corpus = JSON.parse(Deno.readTextFileSync(path));
@@ -149,7 +150,7 @@ Deno.test("several encodings make a table of the paper's third table's shape", a
   const table1 = { arxiv: { add: [59.22, 0.32], gate_scalar: [65.73, 0.3] } };
   const table2 = { arxiv: { add: [62], concat: [64] } };
   const table3 = { arxiv: { "learned.add": [62.29, 3.24], "sinusoidal.add": [59.22, 1.07] } };
-  const folder = Deno.makeTempDirSync();
+  const folder = temporaryFolder();
   const first = madeUpInputs(folder, [ARXIV]);
   const second = madeUpInputs(folder, [learned]);
   const inputs = {
@@ -188,7 +189,7 @@ Deno.test("runs that differ in nothing known are refused", async () => {
 });
 
 Deno.test("a malformed artifact is refused by its field", async () => {
-  const folder = Deno.makeTempDirSync();
+  const folder = temporaryFolder();
   const inputs = madeUpInputs(folder, [SHORT]);
   Deno.writeTextFileSync(inputs.runs[0]!.path, '{"fusion":"add"}');
   await assertRejects(

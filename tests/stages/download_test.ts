@@ -7,19 +7,15 @@ import { download } from "../../stages/download.ts";
 import { StageError } from "../../pipeline/errors.ts";
 import { samplesFolder } from "../data/samples.ts";
 import { runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const sources = parse(
   Deno.readTextFileSync(new URL("../../data/sources.yaml", import.meta.url)),
 ) as Record<string, unknown>;
 const samples = samplesFolder();
 
-async function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
-  const directory = Deno.makeTempDirSync();
-  try {
-    return await body(directory);
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
+  return body(temporaryFolder());
 }
 
 function sha256(bytes: Uint8Array | string): string {

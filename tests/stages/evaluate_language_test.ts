@@ -8,6 +8,7 @@ import { encodeTensors } from "../../models/safetensors.ts";
 import { gptFile } from "../../models/weights.ts";
 import { evaluateLanguage, spread } from "../../stages/evaluate_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const base = { vocabulary: 5, context: 8, d: 16, heads: 2, layers: 2, bypass: false };
 
@@ -22,7 +23,7 @@ interface Options {
 
 /** Evaluates a model with its initial weights on a text of 61 validation and 30 test tokens. */
 async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabulary }: Options) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const part = (length: number) => {
     const ids = Uint16Array.from({ length }, (_, i) => i % 5);
     return { labels: Uint16Array.of(0), offsets: Uint32Array.of(0, length), ids, clipped: 0 };
@@ -43,15 +44,11 @@ async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabular
     }),
   );
   Deno.writeFileSync(path("weights"), encodeTensors(gptFile({ shape, run, seed: 1 }, tensors)));
-  try {
-    const { outputs, metrics } = await runStage(evaluateLanguage, params, {
-      directory,
-      inputs: { tokens: artifact(path("corpus")), weights: artifact(path("weights")) },
-    });
-    return { ...JSON.parse(Deno.readTextFileSync(outputs.metrics!)), metrics };
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const { outputs, metrics } = await runStage(evaluateLanguage, params, {
+    directory,
+    inputs: { tokens: artifact(path("corpus")), weights: artifact(path("weights")) },
+  });
+  return { ...JSON.parse(Deno.readTextFileSync(outputs.metrics!)), metrics };
 }
 
 Deno.test("excerpts to measure on do not overlap and leave a token to predict after each", () => {

@@ -4,34 +4,31 @@ import { evaluate } from "../../stages/evaluate.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyCorpus } from "./toy_corpus.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 async function evaluated(fusion: string, params: Record<string, unknown>) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
   writeToyCorpus(corpus, { validation: true });
-  try {
-    const tokens = artifact(corpus);
-    const { outputs } = await runStage(train, {
-      fusion,
-      seed: 0,
-      d_model: 16,
-      heads: 2,
-      layers: 1,
-      d_ff: 32,
-      batch: 16,
-      epochs: 6,
-      learning_rate: 5e-3,
-    }, { directory, inputs: { tokens } });
-    const history = JSON.parse(Deno.readTextFileSync(outputs.history!));
-    const run = await runStage(evaluate, params, {
-      directory,
-      inputs: { tokens, weights: artifact(outputs.weights!) },
-    });
-    const metrics = JSON.parse(Deno.readTextFileSync(run.outputs.metrics!));
-    return { history, metrics, headline: run.metrics };
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const tokens = artifact(corpus);
+  const { outputs } = await runStage(train, {
+    fusion,
+    seed: 0,
+    d_model: 16,
+    heads: 2,
+    layers: 1,
+    d_ff: 32,
+    batch: 16,
+    epochs: 6,
+    learning_rate: 5e-3,
+  }, { directory, inputs: { tokens } });
+  const history = JSON.parse(Deno.readTextFileSync(outputs.history!));
+  const run = await runStage(evaluate, params, {
+    directory,
+    inputs: { tokens, weights: artifact(outputs.weights!) },
+  });
+  const metrics = JSON.parse(Deno.readTextFileSync(run.outputs.metrics!));
+  return { history, metrics, headline: run.metrics };
 }
 
 Deno.test("evaluating the validation split gives the best epoch's validation figures", async () => {
@@ -57,7 +54,7 @@ Deno.test("metrics add up, and a gate's values lie between 0 and 1", async () =>
 });
 
 Deno.test("a split the corpus lacks is refused", async () => {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
   writeToyCorpus(corpus);
   const inputs = { tokens: artifact(corpus), weights: artifact(corpus) };
@@ -66,5 +63,4 @@ Deno.test("a split the corpus lacks is refused", async () => {
     Error,
     'must have documents in split "validation"',
   );
-  Deno.removeSync(directory, { recursive: true });
 });

@@ -8,11 +8,12 @@ import { latencySchema } from "../../stages/results/inputs.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyCorpus } from "./toy_corpus.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const MODEL = { d_model: 16, heads: 2, layers: 1, d_ff: 32, batch: 16, epochs: 1, seed: 3 };
 
 async function trained(fusions: readonly string[]) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
   writeToyCorpus(corpus);
   const tokens = artifact(corpus);

@@ -9,6 +9,7 @@ import { trainLanguage } from "../../stages/train_language.ts";
 import { testOn } from "../models/rig.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyCorpus, writeToyText } from "./toy_corpus.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const shared = { seed: 0, d_model: 16, heads: 2, layers: 1 };
 const short = { ...shared, d_ff: 32, batch: 50, epochs: 1, chunk_tokens: 200 };
@@ -43,13 +44,12 @@ const cases: [string, Stage<unknown>, (path: string) => void, Record<string, unk
 
 testOn(["wasm", "webgpu"], "a training leaves no tensor behind", async (backend) => {
   for (const [name, stage, write, params] of cases) {
-    const directory = Deno.makeTempDirSync();
+    const directory = temporaryFolder();
     write(join(directory, "corpus"));
     const before = tf.memory();
     const inputs = { tokens: artifact(join(directory, "corpus")) };
     await runStage(stage, params, { directory, inputs, backend });
     const { numTensors, numBytes } = tf.memory();
     assertEquals([numTensors, numBytes], [before.numTensors, before.numBytes], name);
-    Deno.removeSync(directory, { recursive: true });
   }
 });

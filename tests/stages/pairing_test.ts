@@ -9,6 +9,7 @@ import type { Stage } from "../../pipeline/stage.ts";
 import { train } from "../../stages/train.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const DOCUMENTS = 60, SYMBOLS = 200;
 const small = { d_model: 16, heads: 2, layers: 1, checkpoint_every: 1, dropout: 0 };
@@ -22,7 +23,7 @@ async function embeddingGradients(
   corpus: (path: string) => void,
   params: Record<string, unknown>,
 ): Promise<number[][]> {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const checkpoints = join(directory, "checkpoints");
   Deno.mkdirSync(checkpoints);
   corpus(join(directory, "corpus"));
@@ -50,7 +51,6 @@ async function embeddingGradients(
   };
   const inputs = { tokens: artifact(join(directory, "corpus")) };
   await runStage(watched, { ...small, ...params }, { directory, inputs, checkpoints });
-  Deno.removeSync(directory, { recursive: true });
   return steps;
 }
 

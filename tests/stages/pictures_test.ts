@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { comparePictures, decodePng } from "../rig/png.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const REFERENCE = join(ROOT, "tests/reference/figures");
@@ -12,7 +13,7 @@ async function drawn(env: Readonly<Record<string, string>>): Promise<Map<string,
   const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], cwd: ROOT })
     .output();
   const { denoDir } = JSON.parse(new TextDecoder().decode(info.stdout)) as { denoDir: string };
-  const [folder, home] = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
+  const [folder, home] = [temporaryFolder(), temporaryFolder()];
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", "tests/rig/draw_figures.ts", folder, ...KINDS],
     cwd: ROOT,

@@ -14,9 +14,10 @@ import {
   madeUpInputs,
   SHORT,
 } from "./results/made_up.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 async function resultsOf(grids: readonly MadeUp[], params: unknown = {}): Promise<Artifact> {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = madeUpInputs(directory, grids);
   const run = await runStage(aggregate, params, { directory, inputs });
   return artifact(run.outputs["results"]!);
@@ -26,7 +27,7 @@ async function drawn(
   results: Artifact,
   params: { kind: string; title?: string; published?: unknown },
 ) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const run = await runStage(plot, params, { directory, inputs: { results } });
   const folder = run.outputs["figures"]!;
   return {
@@ -156,7 +157,7 @@ Deno.test("the latency bars name the machine's and the paper's milliseconds apar
       }],
     },
   });
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const run = await runStage(plotLatency, {}, { directory, inputs: { results, latencies } });
   const svg = Deno.readTextFileSync(join(run.outputs["figures"]!, "latency.svg"));
   assertWellFormed(svg);
@@ -240,7 +241,7 @@ Deno.test("an unknown kind and a foreign file are refused", async () => {
 
 Deno.test("plot needs to read nothing but its input and the package cache", async () => {
   const results = await resultsOf([AG]);
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const root = new URL("../..", import.meta.url).pathname;
   const script = `
     import { plot } from ${JSON.stringify(join(root, "stages/plot.ts"))};
@@ -249,7 +250,7 @@ Deno.test("plot needs to read nothing but its input and the package cache", asyn
       input: () => ({ path: ${JSON.stringify(results.path)} }),
       output: () => ${JSON.stringify(directory)},
     });`;
-  const main = join(Deno.makeTempDirSync(), "main.ts");
+  const main = join(temporaryFolder(), "main.ts");
   Deno.writeTextFileSync(main, script);
   const info = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
   const cache = JSON.parse(new TextDecoder().decode(info.stdout)).npmCache as string;

@@ -11,6 +11,7 @@ import { type Browser, startBrowser } from "../rig/browser.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { copyOfThisProject } from "../rig/this_project.ts";
 import { AG, ARXIV, gatheredLatencies, madeUpInputs, SHORT } from "./results/made_up.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 interface Said {
   readonly violations: string[];
@@ -55,19 +56,19 @@ async function inspectInAllLooks(browser: Browser, url: string | URL): Promise<v
 
 /** Writes a page to a file and returns its URL. */
 function written(page: string): URL {
-  const path = join(Deno.makeTempDirSync(), "page.html");
+  const path = join(temporaryFolder(), "page.html");
   Deno.writeTextFileSync(path, page);
   return pathToFileURL(path);
 }
 
 async function madeUpPage(): Promise<string> {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const made = madeUpInputs(directory, [AG, ARXIV, SHORT]);
   const { outputs } = await runStage(aggregate, { title: "Made up" }, { directory, inputs: made });
   const results = artifact(outputs["results"]!);
   const figures = [];
   for (const kind of ["accuracy", "accuracy_bars", "delta", "curves", "operators"]) {
-    const own = Deno.makeTempDirSync();
+    const own = temporaryFolder();
     const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
@@ -75,7 +76,7 @@ async function madeUpPage(): Promise<string> {
   const sources = artifact(outputs["sources"]!);
   const passMs = { add: [[100, 101], [99, 100]], gate_scalar: [[110, 111], [108, 109]] };
   const timed = await gatheredLatencies(results, { grids: [{ dataset: "arxiv", passMs }] });
-  const own = Deno.makeTempDirSync();
+  const own = temporaryFolder();
   const drawn = await runStage(plotLatency, {}, {
     directory: own,
     inputs: { results, latencies: timed.latencies },

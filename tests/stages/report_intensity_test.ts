@@ -8,6 +8,7 @@ import { spreadOf } from "../../stages/results/intensity/loss_chart.ts";
 import type { Results } from "../../stages/results/intensity/results.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { CHAIN, languageInputs, type MadeUpText, SHAKESPEARE } from "./results/made_up_language.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const published = {
   losses: { tinyshakespeare: { "0": 1.4602, "4": 1.4671 } },
@@ -34,20 +35,20 @@ const claims = [
 ];
 
 async function reported(texts: readonly MadeUpText[], title = "Learning to Look Harder") {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = languageInputs(directory, texts);
   const params = { published, claims, title };
   const { outputs } = await runStage(aggregateIntensity, params, { directory, inputs });
   const results = artifact(outputs["results"]!);
   const timed = await runStage(aggregateSpeed, { published, claims }, {
-    directory: Deno.makeTempDirSync(),
+    directory: temporaryFolder(),
     inputs: { results, speeds: inputs.speeds },
   });
   const speeds = artifact(timed.outputs["speeds"]!);
   const svgs: Record<string, string> = {};
   const figures = [];
   for (const kind of ["losses", "intensities"]) {
-    const own = Deno.makeTempDirSync();
+    const own = temporaryFolder();
     const drawn = await runStage(plotIntensity, { kind }, {
       directory: own,
       inputs: { results },

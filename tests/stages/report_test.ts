@@ -13,6 +13,7 @@ import {
   type MadeUpTimes,
   SHORT,
 } from "./results/made_up.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const published = {
   table1: {
@@ -36,14 +37,14 @@ async function paged(
   title = "Fusion Matters",
   times: readonly MadeUpTimes[] = [],
 ) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = madeUpInputs(directory, grids);
   const params = { published, title, claims };
   const { outputs } = await runStage(aggregate, params, { directory, inputs });
   const results = artifact(outputs["results"]!);
   const figures = [];
   for (const kind of ["delta", "curves"]) {
-    const own = Deno.makeTempDirSync();
+    const own = temporaryFolder();
     const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }

@@ -10,6 +10,7 @@ import { tokenize } from "../../stages/tokenize.ts";
 import { StageError } from "../../pipeline/errors.ts";
 import { samplesFolder } from "../data/samples.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const sources = parse(
   Deno.readTextFileSync(new URL("../../data/sources.yaml", import.meta.url)),
@@ -39,12 +40,8 @@ const reference = JSON.parse(
 ) as Record<"ag_news" | "imdb" | "arxiv", Reference>;
 
 async function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
-  const directory = Deno.makeTempDirSync();
-  try {
-    return await body(directory);
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const directory = temporaryFolder();
+  return await body(directory);
 }
 
 /** Downloads a source into `directory`. */

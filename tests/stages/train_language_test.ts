@@ -4,6 +4,7 @@ import { generate } from "../../stages/generate.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyText } from "./toy_corpus.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
   run: 4,
@@ -29,7 +30,7 @@ interface Options {
 }
 
 async function trained(params: Record<string, unknown> = {}, options: Options = {}) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   writeToyText(join(directory, "corpus"));
   const stage: typeof trainLanguage = {
     ...trainLanguage,
@@ -41,19 +42,15 @@ async function trained(params: Record<string, unknown> = {}, options: Options = 
         },
       }),
   };
-  try {
-    const { outputs } = await runStage(stage, { ...small, ...params }, {
-      directory,
-      inputs: { tokens: artifact(join(directory, "corpus")) },
-      ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
-    });
-    return {
-      weights: Deno.readFileSync(outputs.weights!),
-      history: Deno.readTextFileSync(outputs.history!),
-    };
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const { outputs } = await runStage(stage, { ...small, ...params }, {
+    directory,
+    inputs: { tokens: artifact(join(directory, "corpus")) },
+    ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+  });
+  return {
+    weights: Deno.readFileSync(outputs.weights!),
+    history: Deno.readTextFileSync(outputs.history!),
+  };
 }
 
 Deno.test("a language model learns, evaluates on schedule, and keeps its best weights", async () => {
@@ -71,10 +68,9 @@ Deno.test("a language model learns, evaluates on schedule, and keeps its best we
 Deno.test("a language model killed at any step and resumed equals an undisturbed one", async () => {
   const undisturbed = await trained();
   for (const dieAt of [3, 5, 6, 8, 10, 11, 12]) {
-    const checkpoints = Deno.makeTempDirSync();
+    const checkpoints = temporaryFolder();
     await assertRejects(() => trained({}, { checkpoints, dieAt }), Error, "killed");
     assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
-    Deno.removeSync(checkpoints, { recursive: true });
   }
 });
 
@@ -93,7 +89,7 @@ Deno.test("a text shorter than the context is refused", async () => {
 
 Deno.test("generated text is made of the symbols, the same with each seed, and timed", async () => {
   const { weights } = await trained({ iterations: 60, eval_every: 60 });
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const write = (name: string) => join(directory, name);
   writeToyText(write("corpus"));
   Deno.writeFileSync(write("weights"), weights);
@@ -118,5 +114,4 @@ Deno.test("generated text is made of the symbols, the same with each seed, and t
   for (const { tokensPerSecond } of speeds) assert(tokensPerSecond > 0);
   const again = await runStage(generate, params, { directory, inputs });
   assertEquals(Deno.readTextFileSync(again.outputs.samples!), samples);
-  Deno.removeSync(directory, { recursive: true });
 });

@@ -4,6 +4,7 @@ import { decodeTensors } from "../../models/safetensors.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyCorpus } from "./toy_corpus.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
   fusion: "gate_scalar",
@@ -27,7 +28,7 @@ async function trained(
   params: Record<string, unknown> = {},
   options: { validation?: boolean; checkpoints?: string; dieAt?: number } = {},
 ): Promise<Run> {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
   writeToyCorpus(corpus, options);
   const stage: typeof train = {
@@ -40,19 +41,15 @@ async function trained(
         },
       }),
   };
-  try {
-    const { outputs } = await runStage(stage, { ...small, ...params }, {
-      directory,
-      inputs: { tokens: artifact(corpus) },
-      ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
-    });
-    return {
-      weights: Deno.readFileSync(outputs.weights!),
-      history: Deno.readTextFileSync(outputs.history!),
-    };
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
+  const { outputs } = await runStage(stage, { ...small, ...params }, {
+    directory,
+    inputs: { tokens: artifact(corpus) },
+    ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+  });
+  return {
+    weights: Deno.readFileSync(outputs.weights!),
+    history: Deno.readTextFileSync(outputs.history!),
+  };
 }
 
 Deno.test("training learns, and records what it did", async () => {
@@ -84,22 +81,20 @@ Deno.test("the same params give the same bits, another seed others", async () =>
 Deno.test("a run killed at any step and resumed equals an undisturbed one", async () => {
   const undisturbed = await trained();
   for (const dieAt of [3, 4, 5, 6, 7, 9, 12, 13, 18]) {
-    const checkpoints = Deno.makeTempDirSync();
+    const checkpoints = temporaryFolder();
     await assertRejects(() => trained({}, { checkpoints, dieAt }), Error, "killed");
     let later = 0;
     assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
     for (const entry of Deno.readDirSync(checkpoints)) if (entry.name.endsWith("partial")) later++;
     assertEquals(later, 0);
-    Deno.removeSync(checkpoints, { recursive: true });
   }
 });
 
 Deno.test("a resumed run does not repeat the steps before its checkpoint", async () => {
-  const checkpoints = Deno.makeTempDirSync();
+  const checkpoints = temporaryFolder();
   await assertRejects(() => trained({}, { checkpoints, dieAt: 9 }), Error, "killed");
   // Step 8 was checkpointed: dying "at step 8" cannot happen again.
   await trained({}, { checkpoints, dieAt: 8 });
-  Deno.removeSync(checkpoints, { recursive: true });
 });
 
 Deno.test("the memory limit changes sums by rounding alone", async () => {

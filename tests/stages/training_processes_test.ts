@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { streamKey, words } from "../../models/random.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const PROGRAM = fileURLToPath(new URL("../rig/train_process.ts", import.meta.url));
 
@@ -39,7 +40,7 @@ async function train(args: string[], killAt?: number): Promise<Ended> {
 
 for (const trainer of ["classifier", "language"]) {
   Deno.test(`${trainer}: other processes, busy or killed again and again, end with the same bits`, async () => {
-    const folders = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
+    const folders = [temporaryFolder(), temporaryFolder()];
     const [calm, busy] = await Promise.all([
       train([trainer, folders[0]!]),
       train([trainer, folders[1]!, "busy"]),
@@ -48,7 +49,7 @@ for (const trainer of ["classifier", "language"]) {
     assertEquals(busy.digests, calm.digests);
 
     // Killed again and again, at steps drawn by chance, in one folder.
-    const folder = Deno.makeTempDirSync();
+    const folder = temporaryFolder();
     let killed = 0;
     for (const word of words(streamKey(1, trainer), 4)) {
       const { digests, steps } = await train([trainer, folder], 1 + killed * 5 + word % 5);
@@ -59,6 +60,5 @@ for (const trainer of ["classifier", "language"]) {
     const resumed = await train([trainer, folder]);
     assert(resumed.steps.length < 24, "it began anew");
     assertEquals(resumed.digests, calm.digests);
-    for (const each of [...folders, folder]) Deno.removeSync(each, { recursive: true });
   });
 }

@@ -8,6 +8,7 @@ import type { Artifact } from "../../../pipeline/stage.ts";
 import type { Latencies } from "../../../stages/results/latency/latencies.ts";
 import { aggregateLatency } from "../../../stages/aggregate_latency.ts";
 import { artifact, runStage } from "../../rig/run_stage.ts";
+import { temporaryFolder } from "../../rig/temporary.ts";
 
 export type Kind = "official" | "sample" | "synthetic";
 
@@ -110,7 +111,7 @@ export async function gatheredLatencies(
   results: Artifact,
   options: { readonly grids: readonly MadeUpTimes[]; readonly params?: unknown },
 ): Promise<Record<"latencies" | "latency_tables", Artifact>> {
-  const [directory, own] = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
+  const [directory, own] = [temporaryFolder(), temporaryFolder()];
   const latencies = madeUpLatencies(own, options.grids);
   const inputs = { results, latencies };
   const { outputs } = await runStage(aggregateLatency, options.params ?? {}, { directory, inputs });

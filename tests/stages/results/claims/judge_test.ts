@@ -6,6 +6,7 @@ import { type Claim, claimSchema } from "../../../../stages/results/claims/claim
 import type { Results } from "../../../../stages/results/results.ts";
 import { runStage } from "../../../rig/run_stage.ts";
 import { AG, ARXIV, type MadeUp, madeUpInputs } from "../made_up.ts";
+import { temporaryFolder } from "../../../rig/temporary.ts";
 
 const file = new URL("../../../../experiments/fusion/claims.yaml", import.meta.url);
 const claims = z.array(claimSchema).parse(parse(Deno.readTextFileSync(file)));
@@ -15,7 +16,7 @@ async function judged(
   list: readonly Claim[] = claims,
   params: Record<string, unknown> = {},
 ) {
-  const directory = Deno.makeTempDirSync();
+  const directory = temporaryFolder();
   const inputs = madeUpInputs(directory, grids);
   const { outputs } = await runStage(aggregate, { ...params, claims: list }, { directory, inputs });
   const results = JSON.parse(Deno.readTextFileSync(outputs["results"]!)) as Results;
