@@ -10,7 +10,7 @@ import { type Dropout, dropoutAt } from "./operations/dropout.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
 import type { Parameters } from "./parameters.ts";
 import { integers, streamKey } from "./random.ts";
-import { readTensor } from "./webgpu.ts";
+import { MOST_UNREAD, readScalars } from "./webgpu.ts";
 
 /** Sequences and, for each token, the token that follows it. */
 export interface Excerpts {
@@ -120,17 +120,22 @@ export async function meanLoss(
   options: { shape: GptShape; batches: Iterable<Excerpts>; chunkTokens?: number },
 ): Promise<number> {
   let sum = 0, tokens = 0;
+  const unread: tf.Scalar[] = [];
+  const read = async () => {
+    for (const loss of await readScalars(unread)) sum += loss;
+    tf.dispose(unread.splice(0));
+  };
   for (const batch of options.batches) {
     tokens += batch.next.length;
     for (const { sequences, next } of pieces(batch, options.chunkTokens)) {
-      const loss = tf.tidy(() => {
+      unread.push(tf.tidy(() => {
         const logits = predictNext(options.shape, parameters, { sequences });
         return crossEntropy(logits, next, { divisor: 1 });
-      });
-      sum += (await readTensor(loss))[0]!;
-      loss.dispose();
+      }));
+      if (unread.length === MOST_UNREAD) await read();
     }
   }
+  if (unread.length > 0) await read();
   return sum / tokens;
 }
 

@@ -73,9 +73,10 @@ export async function intensityProfiles(
       );
     }
     sequences += batch.ids.length / length;
-    for (const [block, factors] of blockIntensities(shape, parameters, batch).entries()) {
-      const values = await readTensor(factors); // [N, heads]
-      factors.dispose();
+    const factors = blockIntensities(shape, parameters, batch);
+    const read = await Promise.all(factors.map(readTensor)); // of each block [N, heads]
+    tf.dispose(factors);
+    for (const [block, values] of read.entries()) {
       const sum = sums[block]!;
       for (let i = 0; i < values.length; i++) sum[i % sum.length]! += values[i]!;
     }

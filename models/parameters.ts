@@ -121,12 +121,12 @@ export function parameterCount(specs: readonly ParameterSpec[]): number {
 export async function readParameters(
   parameters: Parameters,
 ): Promise<Map<string, { shape: number[]; values: Float32Array }>> {
-  const read = new Map<string, { shape: number[]; values: Float32Array }>();
-  for (const [name, variable] of parameters) {
-    const values = await readTensor(variable);
-    read.set(name, { shape: [...variable.shape], values: values.slice() });
-  }
-  return read;
+  return new Map(
+    await Promise.all([...parameters].map(async ([name, variable]) => {
+      const values = (await readTensor(variable)).slice();
+      return [name, { shape: [...variable.shape] as number[], values }] as const;
+    })),
+  );
 }
 
 /** Frees all parameters. */

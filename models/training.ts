@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { chunks, type Documents, packBatch } from "./batch.ts";
+import { type Batch, chunks, type Documents, packBatch } from "./batch.ts";
 import { type ClassifierShape, classify } from "./classifier.ts";
 import { crossEntropy } from "./operations/cross_entropy.ts";
 import { dropoutAt } from "./operations/dropout.ts";
@@ -101,6 +101,9 @@ export interface Measured {
   readonly gateByPosition?: number[];
 }
 
+/** Pieces whose results, gates of all tokens among them, are read at once. */
+const READ_AT_ONCE = 8;
+
 /** Classifies documents without dropout. Ties go to the lower class. */
 export async function measure(
   parameters: Parameters,
@@ -115,6 +118,28 @@ export async function measure(
   const predictions = new Int32Array(chosen.length);
   let correct = 0, loss = 0, done = 0;
   const gates: { sums: number[]; counts: number[] } = { sums: [], counts: [] };
+  const unread: { batch: Batch; results: tf.Tensor[] }[] = [];
+  const read = async () => {
+    const values = await Promise.all(
+      unread.map(({ results }) => Promise.all(results.map(readTensor))),
+    );
+    for (const [i, { batch, results }] of unread.entries()) {
+      const [logits, sum, gate] = values[i]!;
+      tf.dispose(results);
+      loss += sum![0]!;
+      for (let row = 0; row < batch.labels.length; row++, done++) {
+        const start = row * shape.classes;
+        let best = 0;
+        for (let j = 1; j < shape.classes; j++) {
+          if (logits![start + j]! > logits![start + best]!) best = j;
+        }
+        predictions[done] = best;
+        if (best === batch.labels[row]) correct++;
+      }
+      if (gate !== undefined) addGates(gates, gate, batch.positions);
+    }
+    unread.length = 0;
+  };
   for (const piece of chunks(documents, chosen, options.chunkTokens)) {
     const batch = packBatch(documents, piece);
     const results = tf.tidy(() => {
@@ -122,20 +147,10 @@ export async function measure(
       const loss = crossEntropy(logits, batch.labels, { divisor: 1 });
       return gate === undefined ? [logits, loss] : [logits, loss, gate];
     });
-    const [logits, sum, gate] = await Promise.all(results.map(readTensor));
-    tf.dispose(results);
-    loss += sum![0]!;
-    for (let row = 0; row < piece.length; row++, done++) {
-      const start = row * shape.classes;
-      let best = 0;
-      for (let j = 1; j < shape.classes; j++) {
-        if (logits![start + j]! > logits![start + best]!) best = j;
-      }
-      predictions[done] = best;
-      if (best === batch.labels[row]) correct++;
-    }
-    if (gate !== undefined) addGates(gates, gate, batch.positions);
+    unread.push({ batch, results });
+    if (unread.length === READ_AT_ONCE) await read();
   }
+  await read();
   return {
     documents: chosen.length,
     correct,

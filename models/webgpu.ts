@@ -33,6 +33,24 @@ export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
   return values;
 }
 
+/** Pieces of work that are sent to a device before it is waited for: what they take in memory waits. */
+export const MOST_UNREAD = 64;
+
+/**
+ * Values of scalars, read at once: Deno asks a device every ten milliseconds whether a read is done,
+ * longer than many a step takes.
+ *
+ * @throws {Error} As {@linkcode readTensor}.
+ */
+export async function readScalars(scalars: readonly tf.Scalar[]): Promise<Float32Array> {
+  const together = tf.stack([...scalars]);
+  try {
+    return await readTensor(together);
+  } finally {
+    together.dispose();
+  }
+}
+
 /**
  * Registers the backend, with the adapter's own limits.
  *

@@ -14,7 +14,7 @@ import { ENCODINGS } from "../models/positions.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { encodeTensors } from "../models/safetensors.ts";
 import { measure, trainStep } from "../models/training.ts";
-import { readTensor } from "../models/webgpu.ts";
+import { MOST_UNREAD, readScalars } from "../models/webgpu.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
@@ -87,9 +87,6 @@ interface Progress {
   epochs: Epoch[];
   bestEpoch: number;
 }
-
-/** Pieces of `chunk_tokens` that are sent to a device before it is waited for. */
-const MOST_UNREAD = 64;
 
 type Loss = ReturnType<typeof trainStep>;
 
@@ -216,11 +213,12 @@ async function trainEpochs(
     const order = permutation(streamKey(p.seed, `shuffle/epoch.${progress.epoch}`), documents);
     const pending: { loss: Loss; n: number }[] = [];
     const flush = async () => {
-      for (const { loss, n } of pending) {
-        progress.lossSum += (await readTensor(loss))[0]! * n;
+      if (pending.length === 0) return;
+      const losses = await readScalars(pending.map(({ loss }) => loss));
+      pending.splice(0).forEach(({ loss, n }, i) => {
+        progress.lossSum += losses[i]! * n;
         loss.dispose();
-      }
-      pending.length = 0;
+      });
       unread = 0;
       if (!Number.isFinite(progress.lossSum)) {
         throw new StageError(

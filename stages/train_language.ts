@@ -13,7 +13,7 @@ import { RUNS } from "../models/intensity.ts";
 import { cosineRate } from "../models/optimizer.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { encodeTensors } from "../models/safetensors.ts";
-import { readTensor } from "../models/webgpu.ts";
+import { MOST_UNREAD, readTensor } from "../models/webgpu.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import { defineStage, type StageContext } from "../pipeline/stage.ts";
@@ -158,7 +158,7 @@ async function trainSteps(
   const p = context.params;
   const { progress } = state;
   const decayUntil = p.decay_until ?? p.iterations;
-  const waitEvery = Math.max(1, Math.floor(64 * p.chunk_tokens / (p.batch * p.context)));
+  const waitEvery = Math.max(1, Math.floor(MOST_UNREAD * p.chunk_tokens / (p.batch * p.context)));
   const schedule = { peak: p.learning_rate, least: p.min_learning_rate, warmup: p.warmup };
   while (true) {
     const { iteration } = progress;
