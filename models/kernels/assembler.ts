@@ -180,6 +180,12 @@ export class FunctionBuilder {
     return this.#emit(...MEMORY[name], 2, ...leb(offset));
   }
 
+  /** Pushes a vector of four times the float in one lane of `vector`. */
+  spread(vector: Local, lane: number): this {
+    const bytes = Array.from({ length: 16 }, (_, i) => 4 * lane + i % 4);
+    return this.get(vector).get(vector).#emit(...simd(0x0d), ...bytes);
+  }
+
   /** The float in one lane of the vector on the stack. */
   extract(lane: number): this {
     return this.#emit(...simd(0x1f), lane);

@@ -18,6 +18,9 @@ const ROWS = 128;
 const PANEL = 8;
 const TILE = 4;
 
+/** Steps of k between two tests for the end, where A's rows lie along k or side by side. */
+const UNROLLED = 4;
+
 /** The product's operands, as byte addresses and strides in the shared memory. */
 export interface GemmAddresses {
   readonly m: number;
@@ -89,6 +92,72 @@ function packFunction(): FunctionBuilder {
   return f;
 }
 
+/** Locals of {@linkcode sumOverK}; the addresses and `kk` move on. */
+interface TileLocals {
+  /** Where each row of A, and B's panel, stand. */
+  readonly a: readonly Local[];
+  readonly b: Local;
+  readonly aRow: Local;
+  readonly aColumn: Local;
+  readonly kk: Local;
+  readonly k: Local;
+  /** k without what is over of {@linkcode UNROLLED}. */
+  readonly unrolled: Local;
+  /** Rows from the tile's first on. */
+  readonly left: Local;
+  /** Two vectors for each row. */
+  readonly sums: readonly Local[];
+}
+
+/** Adds the products of a tile over k, in order, to `sums`. */
+function sumOverK(f: FunctionBuilder, locals: TileLocals): void {
+  const { a, aRow, aColumn, b, kk, k, unrolled, left, sums } = locals;
+  const b0 = f.local(V128), b1 = f.local(V128), splat = f.local(V128), rows = f.local(V128);
+  // What one k adds: b `step` rows on, and of each row of A what `splatOf` pushes.
+  const add = (step: number, splatOf: (t: number) => void) => {
+    f.get(b).memory("v128_load", 4 * PANEL * step).set(b0);
+    f.get(b).memory("v128_load", 4 * PANEL * step + 16).set(b1);
+    for (let t = 0; t < TILE; t++) {
+      splatOf(t);
+      f.set(splat);
+      f.get(sums[2 * t]!).get(splat).get(b0).op("f32x4_mul", "f32x4_add").set(sums[2 * t]!);
+      f.get(sums[2 * t + 1]!).get(splat).get(b1).op("f32x4_mul", "f32x4_add");
+      f.set(sums[2 * t + 1]!);
+    }
+  };
+  const next = (steps: number) =>
+    f.advance(b, { by: 4 * PANEL * steps }).advance(kk, { by: steps });
+  const loadSplat = (step: number) => (t: number) =>
+    f.get(a[t]!).memory("v128_load32_splat", 4 * step);
+  // Rows of A lie along k, or side by side, or anyhow.
+  f.get(aColumn).i32(4).op("i32_sub", "i32_eqz");
+  f.when(() => {
+    f.whileLess(kk, unrolled, () => {
+      for (let step = 0; step < UNROLLED; step++) add(step, loadSplat(step));
+      for (let t = 0; t < TILE; t++) f.advance(a[t]!, { by: 4 * UNROLLED });
+      next(UNROLLED);
+    });
+  }, () => {
+    f.get(aRow).i32(4).op("i32_sub", "i32_eqz");
+    f.get(left).i32(TILE).op("i32_ge_s", "i32_and");
+    f.when(() => {
+      f.whileLess(kk, unrolled, () => {
+        for (let step = 0; step < UNROLLED; step++) {
+          f.get(a[0]!).memory("v128_load").set(rows).advance(a[0]!, { byLocal: aColumn });
+          add(step, (t) => f.spread(rows, t));
+        }
+        next(UNROLLED);
+      });
+      for (let t = 1; t < TILE; t++) f.get(a[0]!).i32(4 * t).op("i32_add").set(a[t]!);
+    });
+  });
+  f.whileLess(kk, k, () => {
+    add(0, loadSplat(0));
+    for (let t = 0; t < TILE; t++) f.advance(a[t]!, { byLocal: aColumn });
+    next(1);
+  });
+}
+
 /** C rows 0..m−1 from A and packed B: tiles of 4×8, partial tiles by way of `spare`. */
 function tilesFunction(): FunctionBuilder {
   const f = new FunctionBuilder("tiles", new Array<number>(11).fill(I32));
@@ -100,9 +169,10 @@ function tilesFunction(): FunctionBuilder {
   const panel = f.local(I32), b = f.local(I32), target = f.local(I32), targetRow = f.local(I32);
   const aAt = Array.from({ length: TILE }, () => f.local(I32));
   const sums = Array.from({ length: TILE * 2 }, () => f.local(V128));
-  const b0 = f.local(V128), b1 = f.local(V128), splat = f.local(V128);
+  const unrolled = f.local(I32), left = f.local(I32);
   const i = f.local(I32), j = f.local(I32), iEnd = f.local(I32), jEnd = f.local(I32);
   const from = f.local(I32), to = f.local(I32), scalar = f.local(F32), full = f.local(I32);
+  f.get(k).i32(-UNROLLED).op("i32_and").set(unrolled);
   f.get(packed).set(panel).i32(0).set(column);
   f.whileLess(column, n, () => {
     f.i32(0).set(row);
@@ -115,16 +185,8 @@ function tilesFunction(): FunctionBuilder {
         f.f32x4(0).set(sums[2 * t]!).f32x4(0).set(sums[2 * t + 1]!);
       }
       f.get(panel).set(b).i32(0).set(kk);
-      f.whileLess(kk, k, () => {
-        f.get(b).memory("v128_load").set(b0).get(b).memory("v128_load", 16).set(b1);
-        for (let t = 0; t < TILE; t++) {
-          f.get(aAt[t]!).memory("v128_load32_splat").set(splat);
-          f.get(sums[2 * t]!).get(splat).get(b0).op("f32x4_mul", "f32x4_add").set(sums[2 * t]!);
-          f.get(sums[2 * t + 1]!).get(splat).get(b1).op("f32x4_mul", "f32x4_add");
-          f.set(sums[2 * t + 1]!).advance(aAt[t]!, { byLocal: aColumn });
-        }
-        f.advance(b, { by: PANEL * 4 }).advance(kk, { by: 1 });
-      });
+      f.get(m).get(row).op("i32_sub").set(left);
+      sumOverK(f, { a: aAt, aRow, aColumn, b, kk, k, unrolled, left, sums });
       f.get(c).get(row).get(cRow).op("i32_mul", "i32_add").get(column).i32(4);
       f.op("i32_mul", "i32_add").set(to);
       f.get(m).get(row).op("i32_sub").i32(TILE).op("i32_ge_s");

@@ -25,7 +25,8 @@ function withLoops(
 }
 
 testOn(["cpu", "wasm"], "products are right for any shape, stride and transposition", () => {
-  const shapes = [[1, 1, 1], [4, 8, 8], [5, 3, 9], [17, 300, 23], [130, 520, 33], [8, 64, 7]];
+  const shapes = [[1, 1, 1], [4, 8, 8], [5, 3, 9], [17, 300, 23], [130, 520, 33], [8, 64, 7]]
+    .concat([[9, 7, 16], [13, 263, 17], [4, 6, 8]]);
   for (const [m, k, n] of shapes as [number, number, number][]) {
     for (let variant = 0; variant < 8; variant++) {
       const [aT, bT, accumulate] = [variant & 1, variant & 2, (variant & 4) !== 0];
