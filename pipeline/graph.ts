@@ -4,7 +4,8 @@
  * @module
  */
 import type { Json } from "./canonical.ts";
-import type { Coordinates, Experiment, Node } from "./config/experiment.ts";
+import type { Coordinates, Experiment } from "./config/experiment.ts";
+import type { Node } from "./config/nodes.ts";
 import { ConfigError } from "./errors.ts";
 
 /** One output of one instance, as an input of another. */

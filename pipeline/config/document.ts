@@ -10,6 +10,9 @@ import { ConfigError } from "../errors.ts";
 /** Keys and list positions from the top of a document to a value. */
 export type Path = readonly (string | number)[];
 
+/** A message about what stands at a path, with its file and line. */
+export type Locate = (path: Path, what: string) => string;
+
 /** A parsed YAML file. */
 export interface Document {
   /** Path as shown in messages. */

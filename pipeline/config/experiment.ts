@@ -7,25 +7,19 @@ import { dirname, join, resolve } from "node:path";
 import type { Json } from "../canonical.ts";
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
-import { at, type Document, type Path, readDocument, suggestion, valueAt } from "./document.ts";
+import {
+  at,
+  type Document,
+  type Locate,
+  type Path,
+  readDocument,
+  suggestion,
+  valueAt,
+} from "./document.ts";
 import { violations } from "./issues.ts";
+import { bindNodes, checkReferences, type Node } from "./nodes.ts";
 import { documentLayer, isMap, type Layer, merge, optionLayer } from "./layer.ts";
 import { type ExperimentFile, experimentSchema } from "./schema.ts";
-
-/** A reference to an output: `tokenize.tokens`. */
-export interface OutputReference {
-  readonly node: string;
-  readonly output: string;
-}
-
-/** A stage as an experiment wires it. */
-export interface Node {
-  readonly name: string;
-  readonly stage: Stage;
-  /** Grid axes, in the order they stand in instance names. */
-  readonly each: readonly string[];
-  readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
-}
 
 /** Grid coordinates of an instance: axis to value as written. */
 export type Coordinates = Readonly<Record<string, string | number>>;
@@ -117,7 +111,7 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     return path.length > 0 ? locate(path.slice(0, -1), what) : `${relative}: ${what}`;
   };
   checkLayers(layers, file, grid, locate);
-  const nodes = bindNodes(file, grid, options.stages, locate);
+  const nodes = bindNodes(file, { axes: Object.keys(grid), stages: options.stages, locate });
   checkReferences(nodes, locate);
   const dereference = resolver(definitions, grid);
   const mirror = options.mirror ?? ownMirror(profile.mirror ?? file.mirror, options.root, locate);
@@ -193,8 +187,6 @@ function validate(document: Document): ExperimentFile {
   throw new ConfigError(found.map(({ path, message }) => at(document, path, message)).join("\n"));
 }
 
-type Locate = (path: Path, what: string) => string;
-
 /** The mirror an experiment names, as an absolute path or a base URL. */
 function ownMirror(named: string | undefined, root: string, locate: Locate): string | undefined {
   if (named === undefined || /^https?:\/\//.test(named)) return named;
@@ -258,96 +250,6 @@ function checkLayers(
           `"${unknown}" is no value of axes.${axis}${suggestion(unknown, listed)}`,
         ),
       );
-    }
-  }
-}
-
-function bindNodes(
-  file: ExperimentFile,
-  grid: Experiment["grid"],
-  stages: ReadonlyMap<string, Stage>,
-  locate: Locate,
-): Map<string, Node> {
-  const nodes = new Map<string, Node>();
-  for (const [name, entry] of Object.entries(file.stages)) {
-    const wanted = entry.stage ?? name;
-    const stage = stages.get(wanted);
-    if (!stage) {
-      const known = [...stages.keys()];
-      throw new ConfigError(
-        locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
-      );
-    }
-    entry.each.forEach((axis, index) => {
-      if (!Object.hasOwn(grid, axis)) {
-        throw new ConfigError(
-          locate(
-            ["stages", name, "each", index],
-            `no grid axis "${axis}"${suggestion(axis, Object.keys(grid))}`,
-          ),
-        );
-      }
-    });
-    const inputs: Record<string, OutputReference[]> = {};
-    for (const [input, references] of Object.entries(entry.inputs)) {
-      if (!Object.hasOwn(stage.inputs, input)) {
-        throw new ConfigError(
-          locate(
-            ["stages", name, "inputs", input],
-            `stage "${stage.name}" has no input "${input}"${
-              suggestion(input, Object.keys(stage.inputs))
-            }`,
-          ),
-        );
-      }
-      inputs[input] = [references].flat().map((reference) => {
-        const [node = "", output = ""] = reference.split(".");
-        return { node, output };
-      });
-    }
-    for (const [input, spec] of Object.entries(stage.inputs)) {
-      if (!spec.many && !Object.hasOwn(inputs, input)) {
-        throw new ConfigError(
-          locate(["stages", name], `input "${input}" is missing: name the output that feeds it`),
-        );
-      }
-    }
-    nodes.set(name, { name, stage, each: entry.each, inputs });
-  }
-  return nodes;
-}
-
-function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
-  for (const node of nodes.values()) {
-    for (const [input, references] of Object.entries(node.inputs)) {
-      const path = ["stages", node.name, "inputs", input];
-      for (const { node: from, output } of references) {
-        const upstream = nodes.get(from);
-        if (!upstream) {
-          throw new ConfigError(
-            locate(path, `no stage "${from}"${suggestion(from, [...nodes.keys()])}`),
-          );
-        }
-        if (!Object.hasOwn(upstream.stage.outputs, output)) {
-          const known = Object.keys(upstream.stage.outputs);
-          throw new ConfigError(
-            locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
-          );
-        }
-        if (upstream.stage.outputs[output]!.exactness !== "measured") continue;
-        const other = Object.entries(node.stage.outputs)
-          .find(([, { exactness }]) => exactness !== "measured");
-        if (other !== undefined) {
-          throw new ConfigError(locate(
-            path,
-            `outputs of a stage that reads timings must all be measured, found ${from}.${output} ` +
-              `measured and ${node.name}.${other[0]} ${
-                other[1].exactness
-              }; read it in a stage of ` +
-              "its own",
-          ));
-        }
-      }
     }
   }
 }

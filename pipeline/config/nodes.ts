@@ -1,0 +1,120 @@
+/**
+ * Stages as an experiment file wires them.
+ *
+ * @module
+ */
+import { ConfigError } from "../errors.ts";
+import type { Stage } from "../stage.ts";
+import { type Locate, suggestion } from "./document.ts";
+import type { ExperimentFile } from "./schema.ts";
+
+/** A reference to an output: `tokenize.tokens`. */
+export interface OutputReference {
+  readonly node: string;
+  readonly output: string;
+}
+
+/** A stage as an experiment wires it. */
+export interface Node {
+  readonly name: string;
+  readonly stage: Stage;
+  /** Grid axes, in the order they stand in instance names. */
+  readonly each: readonly string[];
+  readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
+}
+
+/**
+ * The stages of a file by name.
+ *
+ * @param o.axes Of the grid.
+ * @throws {ConfigError} If a definition, an axis or an input is not there.
+ */
+export function bindNodes(
+  file: ExperimentFile,
+  o: { axes: readonly string[]; stages: ReadonlyMap<string, Stage>; locate: Locate },
+): Map<string, Node> {
+  const { axes, stages, locate } = o;
+  const nodes = new Map<string, Node>();
+  for (const [name, entry] of Object.entries(file.stages)) {
+    const wanted = entry.stage ?? name;
+    const stage = stages.get(wanted);
+    if (!stage) {
+      const known = [...stages.keys()];
+      throw new ConfigError(
+        locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
+      );
+    }
+    entry.each.forEach((axis, index) => {
+      if (!axes.includes(axis)) {
+        throw new ConfigError(
+          locate(
+            ["stages", name, "each", index],
+            `no grid axis "${axis}"${suggestion(axis, axes)}`,
+          ),
+        );
+      }
+    });
+    const inputs: Record<string, OutputReference[]> = {};
+    for (const [input, references] of Object.entries(entry.inputs)) {
+      if (!Object.hasOwn(stage.inputs, input)) {
+        throw new ConfigError(
+          locate(
+            ["stages", name, "inputs", input],
+            `stage "${stage.name}" has no input "${input}"${
+              suggestion(input, Object.keys(stage.inputs))
+            }`,
+          ),
+        );
+      }
+      inputs[input] = [references].flat().map((reference) => {
+        const [node = "", output = ""] = reference.split(".");
+        return { node, output };
+      });
+    }
+    for (const [input, spec] of Object.entries(stage.inputs)) {
+      if (!spec.many && !Object.hasOwn(inputs, input)) {
+        throw new ConfigError(
+          locate(["stages", name], `input "${input}" is missing: name the output that feeds it`),
+        );
+      }
+    }
+    nodes.set(name, { name, stage, each: entry.each, inputs });
+  }
+  return nodes;
+}
+
+/** @throws {ConfigError} If an input names no output, or one that its stage may not read. */
+export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
+  for (const node of nodes.values()) {
+    for (const [input, references] of Object.entries(node.inputs)) {
+      const path = ["stages", node.name, "inputs", input];
+      for (const { node: from, output } of references) {
+        const upstream = nodes.get(from);
+        if (!upstream) {
+          throw new ConfigError(
+            locate(path, `no stage "${from}"${suggestion(from, [...nodes.keys()])}`),
+          );
+        }
+        if (!Object.hasOwn(upstream.stage.outputs, output)) {
+          const known = Object.keys(upstream.stage.outputs);
+          throw new ConfigError(
+            locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
+          );
+        }
+        if (upstream.stage.outputs[output]!.exactness !== "measured") continue;
+        const other = Object.entries(node.stage.outputs)
+          .find(([, { exactness }]) => exactness !== "measured");
+        if (other !== undefined) {
+          throw new ConfigError(locate(
+            path,
+            `outputs of a stage that reads timings must all be measured, found ${from}.${output} ` +
+              `measured and ${node.name}.${other[0]} ${
+                other[1].exactness
+              }; read it in a stage of ` +
+              "its own",
+          ));
+        }
+      }
+    }
+  }
+}
