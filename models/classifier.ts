@@ -12,7 +12,7 @@ import type { Batch } from "./batch.ts";
 import { fuse, type Fused, type Fusion, fusionSpecs, type GateReduce } from "./fusion.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
-import { drop, type Dropout } from "./operations/dropout.ts";
+import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear } from "./operations/linear.ts";
@@ -136,7 +136,10 @@ export function classify(
   for (let i = 0; i < s.layers; i++) {
     x = encoderBlock(x, parameters, { shape: s, block: `encoder.${i}`, ...options });
   }
-  const pooled = drop(meanPool(x, batch.offsets), dropout, "classifier"); // [B, C]
+  const pooled = drop(meanPool(x, batch.offsets), dropout, {
+    use: "classifier",
+    rows: "documents",
+  }); // [B, C]
   const logits = linear(
     pooled,
     parameter(parameters, "classifier.weight"),
@@ -159,18 +162,26 @@ function encoderBlock(
   const mixed = attention(qkv, {
     offsets: batch.offsets,
     heads,
-    dropout: dropout && { rate: dropout.rate, key: dropout.key(`${block}.weights`) },
+    dropout: dropout && weightsDropout(dropout, `${block}.weights`),
     relative: encoding === "relative_attention"
       ? { keys: w("relative.keys"), values: w("relative.values") }
       : undefined,
   }); // [N, C]
   const attended = linear(mixed, w("attention.out.weight"), w("attention.out.bias"));
   const y = layerNorm(
-    tf.add(x, drop(attended, dropout, `${block}.attention`)),
+    tf.add(x, drop(attended, dropout, { use: `${block}.attention` })),
     w("norm1.gain"),
     w("norm1.bias"),
   );
   const hidden = activate(linear(y, w("ff1.weight"), w("ff1.bias")), shape.activation); // [N, F]
-  const fed = linear(drop(hidden, dropout, `${block}.hidden`), w("ff2.weight"), w("ff2.bias"));
-  return layerNorm(tf.add(y, drop(fed, dropout, `${block}.ff`)), w("norm2.gain"), w("norm2.bias"));
+  const fed = linear(
+    drop(hidden, dropout, { use: `${block}.hidden` }),
+    w("ff2.weight"),
+    w("ff2.bias"),
+  );
+  return layerNorm(
+    tf.add(y, drop(fed, dropout, { use: `${block}.ff` })),
+    w("norm2.gain"),
+    w("norm2.bias"),
+  );
 }

@@ -10,7 +10,7 @@ import * as tf from "@tensorflow/tfjs";
 import { intensities, type IntensityShape, intensitySpecs } from "./intensity.ts";
 import { gelu } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
-import { drop, type Dropout } from "./operations/dropout.ts";
+import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear, unembed } from "./operations/linear.ts";
@@ -95,7 +95,7 @@ export function predictNext(
   const offsets = Int32Array.from({ length: ids.length / length + 1 }, (_, i) => i * length);
   const tokens = embedding(parameter(parameters, "embedding"), ids);
   const places = embedding(parameter(parameters, "position"), positions);
-  let x = drop(tf.add(tokens, places), dropout, "embedding"); // [N, C]
+  let x = drop(tf.add(tokens, places), dropout, { use: "embedding" }); // [N, C]
   for (let i = 0; i < s.layers; i++) {
     const block = { shape: s, block: `block.${i}`, positions, offsets, dropout };
     x = decoderBlock(x, parameters, block);
@@ -123,12 +123,12 @@ export function decoderBlock(
     offsets,
     heads: shape.heads,
     causal: true,
-    dropout: dropout && { rate: dropout.rate, key: dropout.key(`${block}.weights`) },
+    dropout: dropout && weightsDropout(dropout, `${block}.weights`),
   });
   const attended = linear(mixed, w("attention.out.weight"));
-  const y = tf.add(x, drop(attended, dropout, `${block}.attention`));
+  const y = tf.add(x, drop(attended, dropout, { use: `${block}.attention` }));
   const hidden = gelu(linear(layerNorm(y, w("norm2.gain")), w("ff1.weight"))); // [N, 4C]
-  return tf.add(y, drop(linear(hidden, w("ff2.weight")), dropout, `${block}.ff`));
+  return tf.add(y, drop(linear(hidden, w("ff2.weight")), dropout, { use: `${block}.ff` }));
 }
 
 /**

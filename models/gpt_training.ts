@@ -70,14 +70,16 @@ export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
   const result = tf.tidy(() => {
     let loss: tf.Scalar | undefined;
     const gradients = new Map<string, tf.Tensor>();
-    for (const [i, excerpts] of parts.entries()) {
-      const stream = parts.length === 1 ? String(options.step) : `${options.step}.${i}`;
+    const before = { tokens: 0, documents: 0 };
+    for (const excerpts of parts) {
       const part = gptGradients(parameters, {
         shape: options.shape,
         excerpts,
         divisor: options.excerpts.next.length,
-        dropout: dropoutAt(options.dropoutRate, { seed: options.seed, step: stream }),
+        dropout: dropoutAt(options.dropoutRate, { ...options, before: { ...before } }),
       });
+      before.tokens += excerpts.next.length;
+      before.documents += excerpts.next.length / excerpts.sequences.length;
       loss = loss === undefined ? part.loss : tf.add(loss, part.loss);
       for (const [name, gradient] of part.gradients) {
         const held = gradients.get(name);

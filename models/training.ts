@@ -4,10 +4,10 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { type Batch, chunks, type Documents, packBatch } from "./batch.ts";
+import { type Batch, chunks, type Documents, packBatch, tokensOf } from "./batch.ts";
 import { type ClassifierShape, classify } from "./classifier.ts";
 import { crossEntropy } from "./operations/cross_entropy.ts";
-import { dropoutAt } from "./operations/dropout.ts";
+import { type Before, dropoutAt } from "./operations/dropout.ts";
 import { logistic } from "./operations/mix.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
 import type { Parameters } from "./parameters.ts";
@@ -38,17 +38,20 @@ export function trainStep(parameters: Parameters, options: StepOptions): tf.Scal
   const { loss, gradients } = tf.tidy(() => {
     let loss: tf.Scalar | undefined;
     let gradients: Map<string, tf.Tensor> | undefined;
-    pieces.forEach((piece, i) => {
+    const before = { tokens: 0, documents: 0 };
+    for (const piece of pieces) {
       const part = lossGradients(parameters, {
         ...options,
         piece,
         divisor: chosen.length,
-        stream: pieces.length === 1 ? String(options.step) : `${options.step}.${i}`,
+        before: { ...before },
       });
+      before.tokens += tokensOf(options.documents, piece);
+      before.documents += piece.length;
       loss = loss === undefined ? part.loss : tf.add(loss, part.loss);
       if (gradients === undefined) {
         gradients = part.gradients;
-        return;
+        continue;
       }
       for (const [name, gradient] of gradients) {
         const more = part.gradients.get(name)!;
@@ -56,7 +59,7 @@ export function trainStep(parameters: Parameters, options: StepOptions): tf.Scal
         gradient.dispose();
         more.dispose();
       }
-    });
+    }
     return { loss: loss!, gradients: Object.fromEntries(gradients!) };
   });
   const all = new Map(Object.entries(gradients));
@@ -75,12 +78,14 @@ export function lossGradients(
     piece: ArrayLike<number>;
     divisor: number;
     seed: number;
-    stream: string;
+    step: number;
     dropoutRate: number;
+    /** What comes before the piece in its batch. */
+    before?: Before;
   },
 ): { loss: tf.Scalar; gradients: Map<string, tf.Tensor> } {
   const batch = packBatch(options.documents, options.piece);
-  const dropout = dropoutAt(options.dropoutRate, { seed: options.seed, step: options.stream });
+  const dropout = dropoutAt(options.dropoutRate, options);
   const { value, grads } = tf.variableGrads(() => {
     const { logits } = classify(options.shape, parameters, { batch, dropout });
     return crossEntropy(logits, batch.labels, { divisor: options.divisor });

@@ -42,7 +42,7 @@ export function deviceAttention(qkv: tf.Tensor, options: TiledOptions): tf.Tenso
   return differentiable<tf.Tensor2D>(
     relative === undefined ? [qkv] : [qkv, relative.keys, relative.values],
     () => {
-      const tiles = tileTable(options.offsets);
+      const tiles = tileTable(options.offsets, options.dropout?.before ?? 0);
       const tables = relative === undefined ? [] : [tf.concat([relative.keys, relative.values])];
       const [y, logSums] = runShader(
         attentionForward(traits, [qkv, tiles, ...tables], [[n, c], [n, heads]]),
@@ -66,12 +66,17 @@ export function deviceAttention(qkv: tf.Tensor, options: TiledOptions): tf.Tenso
   );
 }
 
-/** First and last row of a document (exclusive), first row owned, the document's number: [G, 4]. */
-function tileTable(offsets: Int32Array): tf.Tensor {
+/**
+ * First and last row of a document (exclusive), first row owned, the document's number in the batch,
+ * of which `before` come first: [G, 4].
+ */
+function tileTable(offsets: Int32Array, before: number): tf.Tensor {
   const tiles: number[] = [];
   for (let document = 0; document + 1 < offsets.length; document++) {
     const start = offsets[document]!, end = offsets[document + 1]!;
-    for (let first = start; first < end; first += OWN) tiles.push(start, end, first, document);
+    for (let first = start; first < end; first += OWN) {
+      tiles.push(start, end, first, before + document);
+    }
   }
   return tf.tensor2d(Int32Array.from(tiles), [tiles.length / 4, 4], "int32");
 }

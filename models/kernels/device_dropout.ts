@@ -9,25 +9,34 @@ import { runShader, spread } from "./device.ts";
 import { differentiable } from "./host.ts";
 
 /** `drop` of the operations, with its gradient. */
-export function deviceDrop(x: tf.Tensor, key: StreamKey, rate: number): tf.Tensor {
+export function deviceDrop(x: tf.Tensor, stream: DropStream): tf.Tensor {
   return differentiable(
     [x],
-    () => ({ value: masked(x, key, rate), keep: [] }),
-    (dy) => [masked(dy, key, rate)],
+    () => ({ value: masked(x, stream), keep: [] }),
+    (dy) => [masked(dy, stream)],
   );
 }
 
+/** Where a tensor's mask comes from. */
+interface DropStream {
+  readonly key: StreamKey;
+  readonly rate: number;
+  /** Elements of the stream before the tensor's. */
+  readonly from: number;
+}
+
 /** x times the factors of `keepFactors`. */
-function masked(x: tf.Tensor, key: StreamKey, rate: number): tf.Tensor {
+function masked(x: tf.Tensor, { key, rate, from }: DropStream): tf.Tensor {
   // A block of random words serves eight elements: an invocation has one block.
-  const blocks = 4 * Math.ceil(x.size / 32);
+  const blocks = 4 * (Math.ceil((from + x.size) / 32) - Math.floor(from / 32));
   const [y] = runShader({
     name: "dropout",
     code: dropoutCode,
     reads: [x],
     outputs: [x.shape],
     uniforms: [
-      { type: "uint32", data: [x.size] },
+      { type: "uint32", data: [from] },
+      { type: "uint32", data: [from + x.size] },
       ...maskUniforms({ key, rate }),
     ],
     workgroups: spread(Math.ceil(blocks / 64)),
@@ -37,7 +46,7 @@ function masked(x: tf.Tensor, key: StreamKey, rate: number): tf.Tensor {
 
 function dropoutCode(): string {
   return `
-    struct Uniforms { size : u32, ${MASK_FIELDS} };
+    struct Uniforms { begin : u32, end : u32, ${MASK_FIELDS} };
     @group(0) @binding(0) var<storage, read_write> y : array<f32>;
     @group(0) @binding(1) var<storage, read> x : array<f32>;
     @group(0) @binding(2) var<uniform> uniforms : Uniforms;
@@ -48,18 +57,19 @@ function dropoutCode(): string {
       @builtin(num_workgroups) groups : vec3<u32>,
       @builtin(local_invocation_index) lane : u32,
     ) {
-      let block = (group.y * groups.x + group.x) * 64u + lane;
+      let begin = uniforms.begin;
+      let block = begin / 32u * 4u + (group.y * groups.x + group.x) * 64u + lane;
       let first = block / 4u * 32u + block % 4u;
-      if (first >= uniforms.size) { return; }
+      if (first >= uniforms.end) { return; }
       let key = vec4<u32>(uniforms.k0, uniforms.k1, uniforms.k2, uniforms.k3);
       let words = threefry(key, block);
       ${
     ["words.x & 0xffffu", "words.y & 0xffffu", "words.z & 0xffffu", "words.w & 0xffffu"]
       .concat(["words.x >> 16u", "words.y >> 16u", "words.z >> 16u", "words.w >> 16u"])
       .map((bits, i) => `
-        if (first + ${4 * i}u < uniforms.size) {
-          y[first + ${4 * i}u] = select(uniforms.factor * x[first + ${4 * i}u], 0.0,
-            (${bits}) < uniforms.limit);
+        if (first + ${4 * i}u >= begin && first + ${4 * i}u < uniforms.end) {
+          let at = first + ${4 * i}u - begin;
+          y[at] = select(uniforms.factor * x[at], 0.0, (${bits}) < uniforms.limit);
         }`).join("")
   }
     }`;

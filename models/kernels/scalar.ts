@@ -52,7 +52,7 @@ export interface Loops {
   /** y = a ⊙ b; y may be one of them. */
   multiply(a: Float32Array, b: Float32Array, y: Float32Array): void;
   /** Dropout's factors: 0 with probability `rate`, else 1/(1−rate); see {@linkcode keepFactors}. */
-  keep(key: StreamKey, rate: number, out: Float32Array): void;
+  keep(key: StreamKey, rate: number, out: Float32Array, from?: number): void;
 }
 
 const LN2_HIGH = 0.693147180369123816490;
@@ -104,19 +104,20 @@ export function normalCdf(x: number): number {
  * word w of Threefry block 4g + b: it is dropped if those 16 bits are below round(65536 × rate).
  * The order suits four blocks computed at a time.
  */
-export function keepFactors(key: StreamKey, rate: number, out: Float32Array): void {
+export function keepFactors(key: StreamKey, rate: number, out: Float32Array, from = 0): void {
   const limit = Math.round(rate * 65536);
   const kept = 1 / (1 - rate);
   const words = new Uint32Array(16);
-  for (let start = 0; start < out.length; start += 32) {
+  const end = from + out.length;
+  for (let start = from - from % 32; start < end; start += 32) {
     for (let block = 0; block < 4; block++) {
-      threefry(key, [(start >>> 3) + block, 0, 0, 0], words, 4 * block);
+      threefry(key, [start / 8 + block, 0, 0, 0], words, 4 * block);
     }
-    const end = Math.min(32, out.length - start);
-    for (let i = 0; i < end; i++) {
+    for (let element = Math.max(from, start); element < Math.min(end, start + 32); element++) {
+      const i = element - start;
       const word = words[4 * (i & 3) + ((i >> 2) & 3)]!;
       const half = i < 16 ? word & 0xffff : word >>> 16;
-      out[start + i] = half < limit ? 0 : kept;
+      out[element - from] = half < limit ? 0 : kept;
     }
   }
 }

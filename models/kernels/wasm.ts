@@ -112,13 +112,19 @@ function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
       const shape = [rows, causal ? 1 : columns, causal ? 1 : 0, stride * 4];
       module.softmaxGradient(p.byteOffset, dx.byteOffset, ...shape, scale);
     },
-    keep: (key, rate, out) => {
+    keep: (key, rate, out, from = 0) => {
       const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
-      const groups = out.length >>> 5, rest = out.length & 31;
-      module.keep(out.byteOffset, groups, 0, ...key, limit, kept);
-      if (rest === 0) return;
-      module.keep(spare, 1, groups, ...key, limit, kept);
-      out.set(new Float32Array(memory.buffer, spare, rest), groups * 32);
+      // Whole groups of 32 where they belong; of the first and the last, the part that is wanted.
+      const part = (element: number, count: number, to: number) => {
+        if (count === 0) return;
+        module.keep(spare, 1, element >>> 5, ...key, limit, kept);
+        out.set(new Float32Array(memory.buffer, spare + 4 * (element & 31), count), to);
+      };
+      const head = Math.min(out.length, (32 - (from & 31)) & 31);
+      const groups = (out.length - head) >>> 5, tail = head + 32 * groups;
+      part(from, head, 0);
+      module.keep(out.byteOffset + 4 * head, groups, (from + head) >>> 5, ...key, limit, kept);
+      part(from + tail, out.length - tail, tail);
     },
   };
 }

@@ -13,8 +13,16 @@ export interface AttentionOptions {
   /** Whether a token sees itself and what precedes it alone. */
   readonly causal?: boolean;
   /** Dropout of the attention weights; none in evaluation. */
-  readonly dropout?: { readonly rate: number; readonly key: StreamKey } | undefined;
+  readonly dropout?: WeightsDropout | undefined;
   readonly relative?: RelativeEmbeddings | undefined;
+}
+
+/** Each head of each document has a stream of its own, by its number in the whole batch. */
+export interface WeightsDropout {
+  readonly rate: number;
+  readonly key: StreamKey;
+  /** Documents of the batch before the first here; none unless given. */
+  readonly before?: number;
 }
 
 /**
@@ -103,7 +111,7 @@ interface Head {
   readonly d: number;
   /** Distance between rows of weights. */
   readonly stride: number;
-  /** Counts (document, head) pairs; each has its own dropout stream. */
+  /** Counts (document, head) pairs. */
   readonly index: number;
   /** Elements of the weights of all heads before. */
   readonly at: number;
@@ -199,18 +207,20 @@ function sumByDistance(from: Float32Array, near: Float32Array, o: Distances): vo
 }
 
 interface KeepWork {
-  readonly dropout?: AttentionOptions["dropout"];
+  readonly dropout?: WeightsDropout | undefined;
+  readonly heads: number;
   readonly keep: Float32Array;
   readonly loops: Loops;
 }
 
 /** One head's dropout factors, in `keep`; `undefined` without dropout. */
 function keepFactors({ t, stride, index }: Head, work: KeepWork): Float32Array | undefined {
-  const { dropout, keep, loops } = work;
+  const { dropout, heads, keep, loops } = work;
   if (dropout === undefined || dropout.rate === 0) return undefined;
   const factors = keep.subarray(0, t * stride);
   const [k0, k1, k2, k3] = dropout.key;
-  loops.keep([k0, k1, k2, (k3 ^ index) >>> 0], dropout.rate, factors);
+  const stream = (dropout.before ?? 0) * heads + index;
+  loops.keep([k0, k1, k2, (k3 ^ stream) >>> 0], dropout.rate, factors);
   return factors;
 }
 

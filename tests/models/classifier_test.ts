@@ -76,7 +76,7 @@ for (const [index, reference] of fixtures.cases.entries()) {
         piece: chosen,
         divisor: chosen.length,
         seed: 0,
-        stream: "1",
+        step: 1,
         dropoutRate: 0,
       });
       return { loss: both.loss, gradients: Object.fromEntries(both.gradients) };
@@ -293,7 +293,7 @@ const withDropout = {
   piece: all,
   divisor: 8,
   seed: 5,
-  stream: "7",
+  step: 7,
   dropoutRate: 0.25,
 };
 

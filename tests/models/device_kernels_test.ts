@@ -161,7 +161,7 @@ testOn(["webgpu"], "dropout and its gradient take the factors of the stream", as
     const x = drawn("x", n), dy = drawn("dy", n), factors = new Float32Array(n);
     keepFactors(key, 0.3, factors);
     const { value, grad } = tf.valueAndGrad((x: tf.Tensor) =>
-      drop(x, { rate: 0.3, key: () => key }, "use")
+      drop(x, { rate: 0.3, key: () => key }, { use: "use" })
     )(tf.tensor1d(x), tf.tensor1d(dy));
     const product = (a: Float32Array) => a.map((x, i) => x * Math.fround(factors[i]!) + 0);
     assertEquals(await readTensor(value), product(x));

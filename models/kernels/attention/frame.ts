@@ -35,7 +35,9 @@ export interface AttentionTraits {
   readonly width: number;
   readonly heads: number;
   readonly causal?: boolean;
-  readonly dropout?: { readonly rate: number; readonly key: StreamKey } | undefined;
+  readonly dropout?:
+    | { readonly rate: number; readonly key: StreamKey; readonly before?: number }
+    | undefined;
   /** 2K + 1 with relative embeddings, else 0. */
   readonly distances: number;
 }

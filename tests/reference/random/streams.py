@@ -70,10 +70,10 @@ def integers(key, count, bound):
     return [below(drawn, bound) for _ in range(count)]
 
 
-def mask(key, rate, count):
+def mask(key, rate, count, first=0):
     """1 where an element is kept: 16 random bits are at least round(65536 rate)."""
     kept = []
-    for e in range(count):
+    for e in range(first, first + count):
         word = threefry(key, [4 * (e // 32) + e % 4, 0, 0, 0])[e // 4 % 4]
         kept.append(int((word >> 16 * (e // 16 % 2)) & 0xFFFF >= round(65536 * rate)))
     return kept
@@ -103,7 +103,7 @@ result = {
     "split": digest("I", permutation(stream_key(2**40 + 1, "split/validation"), 501)),
     "batch": digest("I", [i for s in starts for i in range(s, s + 256)]),
     "mask": digest("I", mask(stream_key(5, "dropout/step.12/encoder.0.hidden"), 0.1, 37 * 29)),
-    "maskOfPiece": digest("I", mask(stream_key(5, "dropout/step.12.3/embedding"), 0.2, 512)),
+    "maskOfPiece": digest("I", mask(stream_key(5, "dropout/step.12/embedding"), 0.2, 16 * 33, 7 * 33)),
     "uniformWeights": digest(
         "f", uniform(stream_key(4, "init/encoder.0.ff1.weight"), 16 * 32, 1 / math.sqrt(16))
     ),
