@@ -7,7 +7,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { relu } from "./operations/activation.ts";
+import { relu, sigmoid } from "./operations/activation.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear } from "./operations/linear.ts";
@@ -91,6 +91,6 @@ export function intensities(
   } else {
     h = relu(linear(x, w("hidden.weight")));
   }
-  const share = tf.sigmoid(linear(h, w("out.weight")));
+  const share = sigmoid(linear(h, w("out.weight")));
   return tf.add(tf.mul(share, high - low), low);
 }

@@ -6,9 +6,9 @@
 import * as tf from "@tensorflow/tfjs";
 import { type Batch, chunks, type Documents, packBatch, tokensOf } from "./batch.ts";
 import { type ClassifierShape, classify } from "./classifier.ts";
+import { logistic } from "./kernels/scalar.ts";
 import { crossEntropy } from "./operations/cross_entropy.ts";
 import { type Before, dropoutAt } from "./operations/dropout.ts";
-import { logistic } from "./operations/mix.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
 import type { Parameters } from "./parameters.ts";
 import { readTensor } from "./webgpu.ts";

@@ -71,6 +71,12 @@ export function expNegative(x: number): number {
   return series * asFloat[0]!;
 }
 
+/** The logistic function 1/(1 + e^{−z}). */
+export function logistic(z: number): number {
+  const power = expNegative(-Math.abs(z));
+  return z >= 0 ? 1 / (1 + power) : power / (1 + power);
+}
+
 /** Coefficients, highest power first, of Φ(−z) e^{z²/2} / t in t = 1/(1 + z/4), 0 ≤ z ≤ 6. */
 export const TAIL: readonly number[] = [
   0.03798004579664045,

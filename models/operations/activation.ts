@@ -2,6 +2,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { deviceGelu } from "../kernels/device_gelu.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
+import { logistic } from "../kernels/scalar.ts";
 
 /** The activations a feed-forward block can have. */
 export type Activation = "gelu" | "relu";
@@ -47,6 +48,26 @@ export function relu(x: tf.Tensor): tf.Tensor {
     (dy, [x]) =>
       runHost("reluGradient", { inputs: [x!, dy], outputs: [x!.shape] }, ([x, dy], [dx]) => {
         for (let i = 0; i < x!.length; i++) dx![i] = x![i]! > 0 ? dy![i]! : 0;
+      }),
+  );
+}
+
+/** The logistic function σ(x) = 1/(1 + e^{−x}). */
+export function sigmoid(x: tf.Tensor): tf.Tensor {
+  if (!onHost()) return tf.sigmoid(x);
+  const forward = () =>
+    runHost("sigmoid", { inputs: [x], outputs: [x.shape] }, ([x], [y]) => {
+      for (let i = 0; i < x!.length; i++) y![i] = logistic(x![i]!);
+    })[0]!;
+  return differentiable(
+    [x],
+    () => {
+      const value = forward();
+      return { value, keep: [value] };
+    },
+    (dy, [y]) =>
+      runHost("sigmoidGradient", { inputs: [y!, dy], outputs: [y!.shape] }, ([y, dy], [dx]) => {
+        for (let i = 0; i < y!.length; i++) dx![i] = y![i]! * (1 - y![i]!) * dy![i]!;
       }),
   );
 }

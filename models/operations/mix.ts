@@ -1,13 +1,7 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
-import { expNegative } from "../kernels/scalar.ts";
-
-/** The logistic function 1/(1 + e^{−z}). */
-export function logistic(z: number): number {
-  const power = expNegative(-Math.abs(z));
-  return z >= 0 ? 1 / (1 + power) : power / (1 + power);
-}
+import { logistic } from "../kernels/scalar.ts";
 
 /**
  * Convex mix under a gate: g = σ(z), H = g E + (1 − g) P.
