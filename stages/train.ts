@@ -93,8 +93,8 @@ type Loss = ReturnType<typeof trainStep>;
 type State = TrainingState<Progress>;
 
 /**
- * Trains by the paper's protocol: AdamW, gradient norm clipped, best epoch by validation accuracy
- * (the first of equals). Hallam & Tseng 2026, section 4.
+ * Trains as the authors' notebooks do, whose optimizers and schedules the text of Hallam & Tseng
+ * 2026 leaves out: the best epoch is that of the highest validation accuracy, the first of equals.
  */
 export const train = defineStage<Params>({
   name: "train",
