@@ -15,6 +15,8 @@ import { isGpt, type Model, SIZES } from "./training_step/sizes.ts";
 interface Figures {
   readonly tokensPerSecond: number;
   readonly dispatches: number;
+  /** Held on the device, 0 where that is not known, and the most of the process. */
+  readonly deviceBytes: number;
   readonly peakBytes: number;
   readonly losses: [number, number];
 }
@@ -22,23 +24,52 @@ interface Figures {
 const file = (name: string) => new URL(`./training_step/${name}`, import.meta.url).pathname;
 const deno = (...args: string[]) => [Deno.execPath(), "run", "-A", file("measure.ts"), ...args];
 const jax = (...args: string[]) => [Deno.execPath(), "run", "-A", file("jax_step.ts"), ...args];
-const subjects: {
-  name: string;
-  on: string;
-  command: (model: string) => string[];
+
+interface Subject {
+  readonly name: string;
+  readonly on: string;
+  readonly command: (model: string) => string[];
   /** Whether it is written for language models alone. */
-  gpt?: boolean;
-}[] = [
-  { name: "ours", on: "webgpu", command: (model) => deno("ours", "webgpu", model) },
-  { name: "tfjs", on: "webgpu", command: (model) => deno("stock", "webgpu", model) },
-  { name: "ours", on: "wasm", command: (model) => deno("ours", "wasm", model) },
-  { name: "tfjs", on: "wasm", command: (model) => deno("stock", "wasm", model) },
-  { name: "jax-js", on: "webgpu", command: (model) => jax("webgpu", model), gpt: true },
-  { name: "jax-js", on: "wasm", command: (model) => jax("wasm", model), gpt: true },
+  readonly gpt?: boolean;
+  /** Which of ours does the same, by name and backend. */
+  readonly against: string;
+}
+
+const BARE = "ours, no dropout";
+const subjects: Subject[] = [
+  ...["webgpu", "wasm"].flatMap((on) => [
+    {
+      name: "ours",
+      on,
+      command: (model: string) => deno("ours", on, model),
+      against: `ours ${on}`,
+    },
+    {
+      name: "tfjs",
+      on,
+      command: (model: string) => deno("stock", on, model),
+      against: `ours ${on}`,
+    },
+    {
+      name: BARE,
+      on,
+      command: (model: string) => deno("ours_without_dropout", on, model),
+      gpt: true,
+      against: `${BARE} ${on}`,
+    },
+    {
+      name: "jax-js",
+      on,
+      command: (model: string) => jax(on, model),
+      gpt: true,
+      against: `${BARE} ${on}`,
+    },
+  ]),
   {
     name: "PyTorch",
     on: "cpu",
     command: (model) => ["/usr/bin/python3", file("torch_step.py"), JSON.stringify(SIZES), model],
+    against: "ours wasm",
   },
 ];
 
@@ -75,23 +106,27 @@ for (const [model, size] of Object.entries(SIZES)) {
   console.log(
     `\n${model}: ${Object.entries(size).map(([key, value]) => `${key} ${value}`).join(", ")}`,
   );
-  console.log("                  tokens/s  against ours  dispatches  peak MB  loss");
-  for (const [i, { name, on }] of compared.entries()) {
+  console.log(
+    "                          tokens/s  against ours  dispatches  device MB  peak MB  loss",
+  );
+  const named = (of: Subject) => `${of.name} ${of.on}`;
+  const megabytes = (bytes: number) => bytes === 0 ? "–" : (bytes / 2 ** 20).toFixed(0);
+  for (const [i, subject] of compared.entries()) {
     const found = best.get(i)!;
-    const label = `${name} ${on}`.padEnd(16);
+    const label = named(subject).padEnd(24);
     if (typeof found === "string") {
       console.log(`${label}  skipped: ${found}`);
       continue;
     }
-    const ours = best.get(compared.findIndex((s) => s.name === "ours" && s.on === on)) ??
-      best.get(compared.findIndex((s) => s.name === "ours" && s.on === "wasm"));
+    const ours = best.get(compared.findIndex((other) => named(other) === subject.against));
     const ratio = typeof ours === "object" ? ours.tokensPerSecond / found.tokensPerSecond : NaN;
     console.log([
       label,
       found.tokensPerSecond.toFixed(0).padStart(8),
       `ours ${ratio.toFixed(2)} ×`.padStart(12),
       String(found.dispatches || "–").padStart(10),
-      (found.peakBytes / 2 ** 20).toFixed(0).padStart(7),
+      megabytes(found.deviceBytes).padStart(9),
+      megabytes(found.peakBytes).padStart(7),
       found.losses.map((loss) => loss.toFixed(2)).join(" → "),
     ].join("  "));
   }

@@ -1,6 +1,6 @@
 /**
  * Times a training step of the language model of `sizes.ts` in jax-js, whole under `jit`, without
- * dropout: `jax_step.ts BACKEND MODEL`.
+ * dropout: `jax_step.ts BACKEND MODEL`. Memory on the device is not known.
  *
  * @module
  */
@@ -125,6 +125,7 @@ const status = Deno.build.os === "linux" ? Deno.readTextFileSync("/proc/self/sta
 console.log(JSON.stringify({
   tokensPerSecond: n / median(seconds),
   dispatches,
+  deviceBytes: 0,
   peakBytes: 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0),
   losses: [losses[0], losses.at(-1)],
 }));

@@ -1,5 +1,6 @@
 /**
- * Times one implementation in a process of its own: `measure.ts IMPLEMENTATION BACKEND MODEL`.
+ * Times one implementation in a process of its own: `measure.ts IMPLEMENTATION BACKEND MODEL`, ours
+ * with or without dropout or stock, which runs on tfjs's own backends as they ship.
  *
  * @module
  */
@@ -12,15 +13,17 @@ import { ours } from "./ours.ts";
 import { type Model, SIZES } from "./sizes.ts";
 import { stock } from "./stock.ts";
 
-const [implementation, backend, model] = Deno.args as ["ours" | "stock", "webgpu" | "wasm", Model];
+const [implementation, backend, model] = Deno.args as [
+  "ours" | "ours_without_dropout" | "stock",
+  "webgpu" | "wasm",
+  Model,
+];
 const counter = new DispatchCounter();
-await startBackend(backend);
-if (implementation === "stock") {
-  // As tfjs ships.
-  tf.env().set("WEBGPU_MATMUL_PROGRAM_TYPE", -1);
-  tf.env().set("WEBGPU_CPU_FORWARD", true);
-}
-const step = (implementation === "ours" ? ours : stock)(model);
+if (implementation === "stock") await tf.setBackend(backend);
+else await startBackend(backend);
+const step = implementation === "stock"
+  ? stock(model)
+  : ours(model, implementation === "ours" ? 0.1 : 0);
 
 const losses: number[] = [], seconds: number[] = [];
 let dispatches = 0;
@@ -39,6 +42,7 @@ const { batch, length } = SIZES[model];
 console.log(JSON.stringify({
   tokensPerSecond: batch * length / median(seconds),
   dispatches,
+  // Of tfjs's own pool, which frees nothing, what it holds in the end is the most it held.
   deviceBytes: backend !== "webgpu"
     ? 0
     : (tf.memory() as unknown as { numBytesAllocatedInGPU: number }).numBytesAllocatedInGPU,

@@ -9,12 +9,12 @@ import { trainStep } from "../../models/training.ts";
 import { batchOf, isGpt, type Model, SIZES, type Step } from "./sizes.ts";
 
 /** A step of the models in `models/`. */
-export function ours(model: Model): Step<tf.Scalar> {
+export function ours(model: Model, dropoutRate: number): Step<tf.Scalar> {
   const size = SIZES[model];
   const { ids, labels } = batchOf(model);
   const shared = {
     seed: 0,
-    dropoutRate: 0.1,
+    dropoutRate,
     optimizer: { kind: "adam", learningRate: 1e-3 } as const,
   };
   let step = 0;

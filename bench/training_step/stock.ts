@@ -119,7 +119,7 @@ function encoder(s: Size, tokens: tf.Tensor1D, wanted: tf.Tensor): () => tf.Scal
       const z = dense(hidden, w.ff2, w.ff2Bias);
       x = norm(tf.add(x, tf.dropout(z, 0.1)), w.gain2, w.bias2);
     }
-    const pooled = tf.mean(tf.reshape(x, [batch, length, d]), 1);
+    const pooled = tf.dropout(tf.mean(tf.reshape(x, [batch, length, d]), 1), 0.1);
     const logits = dense(pooled, head, headBias);
     return tf.losses.softmaxCrossEntropy(wanted, logits) as tf.Scalar;
   };

@@ -54,12 +54,13 @@ class Model(nn.Module):
         self.blocks = nn.Sequential(*(Block(pre, not pre) for _ in range(S["layers"])))
         self.norm = nn.LayerNorm(S["d"])
         self.head = nn.Linear(S["d"], S["classes"])
+        self.drop = nn.Dropout(0.1)
 
     def forward(self, ids):
-        x = self.blocks(self.embedding(ids) + self.position)
+        x = self.embedding(ids) + self.position
         if self.pre:
-            return self.norm(x) @ self.embedding.weight.T
-        return self.head(x.mean(1))
+            return self.norm(self.blocks(self.drop(x))) @ self.embedding.weight.T
+        return self.head(self.drop(self.blocks(x).mean(1)))
 
 
 pre = MODEL != "classifier"
@@ -80,6 +81,7 @@ for step in range(12):
 print(json.dumps({
     "tokensPerSecond": ids.numel() / statistics.median(seconds),
     "dispatches": 0,
+    "deviceBytes": 0,
     "peakBytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     "losses": [losses[0], losses[-1]],
 }))
