@@ -59,10 +59,42 @@ const label = (c: Case) =>
     c.gateReduce === "mean" ? " (mean)" : ""
   } × ${c.encoding}, ${c.activation}, ${c.optimizer}`;
 
-for (const [index, reference] of fixtures.cases.entries()) {
-  // A device compiles for seconds; the tables P differ in nothing it computes.
-  const plain = index < 7 || reference.encoding === "sinusoidal";
-  const backends = plain ? ["cpu", "wasm", "webgpu"] as const : ["cpu", "wasm"] as const;
+/**
+ * A parameter's values, or its gradient's, in parts that are each compared at their own scale. Softmax
+ * does not see a key's bias, unless positions turn it: its gradient is of rounding size.
+ */
+function partsOf(
+  name: string,
+  { encoding, values }: { encoding: string; values: ArrayLike<number> },
+) {
+  const all = Array.from(values);
+  if (!name.endsWith("attention.in.bias")) return [{ part: name, values: all, seen: true }];
+  const d = all.length / 3;
+  return ["queries", "keys", "values"].map((of, i) => ({
+    part: `${name} (${of})`,
+    values: all.slice(i * d, (i + 1) * d),
+    seen: of !== "keys" || encoding === "rope_attention",
+  }));
+}
+
+function compareGradients(
+  name: string,
+  { encoding, found, expected }: {
+    encoding: string;
+    found: ArrayLike<number>;
+    expected: ArrayLike<number>;
+  },
+): void {
+  const parts = partsOf(name, { encoding, values: found });
+  partsOf(name, { encoding, values: expected }).forEach(({ part, values, seen }, i) => {
+    const worst = worstRelative(parts[i]!.values, values, seen ? 0 : 1);
+    assert(worst < (seen ? 2e-5 : 2e-7), `gradients of ${part} differ by ${worst}`);
+  });
+}
+
+for (const reference of fixtures.cases) {
+  const backends = ["cpu", "wasm", "webgpu"] as const;
+  const { encoding } = reference;
   testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
     const { shape, parameters, documents, chosen } = loaded(reference);
     const batch = packBatch(documents, chosen);
@@ -83,20 +115,20 @@ for (const [index, reference] of fixtures.cases.entries()) {
     });
     const difference = Math.abs((await readTensor(loss))[0]! - reference.losses[0]!);
     assert(difference < 1e-5, `losses differ by ${difference}`);
-    const expected = reference.gradients as Record<string, { values: number[] } | undefined>;
+    const expected = reference.gradients as unknown as Stored;
     assertEquals(Object.keys(gradients).sort(), Object.keys(expected).sort());
     for (const [name, gradient] of Object.entries(gradients)) {
-      const worst = worstRelative(await readTensor(gradient), expected[name]!.values, 1e-2);
-      assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
+      const found = await readTensor(gradient);
+      compareGradients(name, { encoding, found, expected: expected[name]!.values });
     }
     tf.dispose([logits, loss, gradients as unknown as tf.Tensor]);
     disposeParameters(parameters);
   });
 
-  testOn(backends, `${label(reference)}: five steps end where PyTorch's do`, async () => {
+  testOn(backends, `${label(reference)}: every step ends where PyTorch's does`, async () => {
     const { shape, parameters, documents, chosen } = loaded(reference);
     const moments = zeroMoments(parameters);
-    for (let step = 1; step <= 5; step++) {
+    for (let step = 1; step <= reference.losses.length; step++) {
       const loss = trainStep(parameters, {
         shape,
         documents,
@@ -114,18 +146,20 @@ for (const [index, reference] of fixtures.cases.entries()) {
         chunkTokens: step === 2 ? 6 : 1000,
       });
       const difference = Math.abs((await readTensor(loss))[0]! - reference.losses[step - 1]!);
-      assert(difference < 2e-5, `losses of step ${step} differ by ${difference}`);
+      assert(difference < 5e-6, `losses of step ${step} differ by ${difference}`);
       loss.dispose();
     }
-    const expected = reference.trained as Record<string, { values: number[] } | undefined>;
+    const expected = reference.trained as unknown as Stored;
     for (const [name, parameter] of parameters) {
-      // One step moves a weight by about 3e-3: a sign error would show as 0.006.
-      const reference = expected[name]!.values;
-      const found = await readTensor(parameter);
-      const worst = Math.max(...reference.map((x, i) => Math.abs(x - found[i]!)));
-      // A gradient of rounding size, as of a key's bias, has no sign to agree on.
-      if (name.endsWith("attention.in.bias")) continue;
-      assert(worst < 1e-4, `${name} differs by ${worst}`);
+      const parts = partsOf(name, { encoding, values: expected[name]!.values });
+      const found = partsOf(name, { encoding, values: await readTensor(parameter) });
+      parts.forEach(({ part, values, seen }, i) => {
+        // A gradient of rounding size has no sign to agree on.
+        if (!seen) return;
+        // One step moves a weight by about 3e-3: a sign error would show as 0.006.
+        const worst = Math.max(...values.map((x, j) => Math.abs(x - found[i]!.values[j]!)));
+        assert(worst < 2e-5, `${part} differs by ${worst}`);
+      });
     }
     disposeParameters(parameters);
     for (const { first, second } of moments.values()) first.dispose(), second.dispose();
@@ -248,19 +282,6 @@ Deno.test("models of different variants share no start", () => {
   assert(start("add") !== start("concat") && start("add") !== start());
 });
 
-Deno.test("initial weights have PyTorch's bounds, and padding's embedding is 0", () => {
-  for (const spec of classifierSpecs(tiny)) {
-    const values = initialValue(spec, { seed: 0 });
-    const largest = Math.max(...values.map(Math.abs));
-    if (spec.initial.kind === "uniform") {
-      assert(
-        largest <= spec.initial.bound && (largest > 0.8 * spec.initial.bound || values.length < 9),
-      );
-    }
-    if (spec.name === "embedding") assertEquals(Math.max(...values.subarray(0, 16)), 0);
-  }
-});
-
 Deno.test("weights that do not fit the model are refused", () => {
   const specs = classifierSpecs(tiny);
   const values = new Map(
@@ -317,8 +338,11 @@ testOn(["wasm", "webgpu"], "gradients under dropout are those of plain loops", a
   const expected = await dropoutGradients();
   await startBackend(backend);
   for (const [name, values] of found) {
-    const worst = worstRelative(values, expected.get(name)!, 1e-2);
-    assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
+    compareGradients(name, {
+      encoding: tiny.encoding,
+      found: values,
+      expected: expected.get(name)!,
+    });
   }
 });
 

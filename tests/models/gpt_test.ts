@@ -54,17 +54,19 @@ for (const reference of fixtures.cases) {
     const expected = reference.gradients as unknown as Stored;
     assertEquals(Object.keys(gradients).sort(), Object.keys(expected).sort());
     for (const [name, gradient] of Object.entries(gradients)) {
-      const worst = worstRelative(await readTensor(gradient), expected[name]!.values, 1e-2);
-      assert(worst < 1e-4, `gradients of ${name} differ by ${worst}`);
+      const worst = worstRelative(await readTensor(gradient), expected[name]!.values, 0);
+      assert(worst < 2e-5, `gradients of ${name} differ by ${worst}`);
     }
     tf.dispose([logits, loss, gradients as unknown as tf.Tensor]);
     disposeParameters(parameters);
   });
 
-  testOn(backends, `${label(reference)}: four steps end where PyTorch's do`, async () => {
+  testOn(backends, `${label(reference)}: every step ends where PyTorch's does`, async () => {
     const { shape, parameters, excerpts } = loaded(reference);
     const moments = zeroMoments(parameters);
-    for (let step = 1; step <= 4; step++) {
+    const moving = reference.losses.filter((_, i) => cosineRate(i, fixtures.schedule) > 0);
+    assert(moving.length >= 5, "too few steps move weights");
+    for (let step = 1; step <= reference.losses.length; step++) {
       const loss = gptStep(parameters, {
         shape,
         excerpts,
@@ -83,7 +85,7 @@ for (const reference of fixtures.cases) {
         chunkTokens: step === 3 ? 2 * fixtures.shape.context : 1000,
       });
       const difference = Math.abs((await readTensor(loss))[0]! - reference.losses[step - 1]!);
-      assert(difference < 2e-5, `losses of step ${step} differ by ${difference}`);
+      assert(difference < 5e-6, `losses of step ${step} differ by ${difference}`);
       loss.dispose();
     }
     const expected = reference.trained as unknown as Stored;
@@ -92,7 +94,7 @@ for (const reference of fixtures.cases) {
       const worst = Math.max(
         ...expected[name]!.values.map((x, i) => Math.abs(x - found[i]!)),
       );
-      assert(worst < 2e-4, `${name} differs by ${worst}`);
+      assert(worst < 2e-5, `${name} differs by ${worst}`);
     }
     disposeParameters(parameters);
     for (const { first, second } of moments.values()) first.dispose(), second.dispose();

@@ -1,12 +1,12 @@
 /**
- * Trains a small model in a process of its own: `train_process.ts TRAINER FOLDER [BUSY]`. Writes each
- * step's number, then the digests of what it made. A second start in the same folder resumes. With
- * BUSY another thread keeps a processor busy meanwhile.
+ * Trains a small model in a process of its own: `train_process.ts TRAINER BACKEND FOLDER
+ * [BUSY]`. Writes each step's number, then the digests of what it made. A second start in the same
+ * folder resumes. With BUSY another thread keeps a processor busy meanwhile.
  *
  * @module
  */
 import { join } from "node:path";
-import type { Stage } from "../../pipeline/stage.ts";
+import type { Backend, Stage } from "../../pipeline/stage.ts";
 import { train } from "../../stages/train.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { writeToyCorpus, writeToyText } from "../stages/toy_corpus.ts";
@@ -36,7 +36,8 @@ const trainers = {
   },
 };
 
-const [name, folder, busy] = Deno.args as [keyof typeof trainers, string, string?];
+type Args = [name: keyof typeof trainers, backend: Backend, folder: string, busy?: string];
+const [name, backend, folder, busy] = Deno.args as Args;
 if (busy !== undefined) {
   const loop = "for (let x = 0; ; x++) Math.sqrt(x);";
   new Worker(`data:text/javascript,${encodeURIComponent(loop)}`, { type: "module" });
@@ -54,7 +55,7 @@ const telling: Stage<unknown> = {
   run: (context) => stage.run({ ...context, progress: ({ done }) => say(`step ${done}`) }),
 };
 const inputs = { tokens: artifact(corpus) };
-const { outputs } = await runStage(telling, params, { directory, inputs, checkpoints });
+const { outputs } = await runStage(telling, params, { directory, inputs, checkpoints, backend });
 const digests = {
   // Weights, both moments and the best weights, of the last step.
   state: artifact(join(checkpoints, "checkpoint.safetensors")).sha256,

@@ -1,8 +1,8 @@
 """The classifier of "Fusion Matters" in PyTorch: outputs, gradients and trained weights.
 
 Written from the paper and PyTorch's documentation, padded and masked as PyTorch wants it, to check
-models/classifier.ts, which packs documents without padding. Weights of linear layers are stored as
-[in, out]. Run with Debian's python3-torch (1.13):  /usr/bin/python3 make_classifier_fixtures.py
+models/classifier.ts, which packs documents without padding. In float64, so that small gradients are
+exact too. Weights of linear layers are stored as [in, out]. Run with Debian's python3-torch (1.13):  /usr/bin/python3 make_classifier_fixtures.py
 """
 import json
 import math
@@ -25,7 +25,7 @@ def wave_table(length, d, halves):
             angle = t / 10000 ** (2 * i / d)
             table[t, i if halves else 2 * i] = math.sin(angle)
             table[t, d // 2 + i if halves else 2 * i + 1] = math.cos(angle)
-    return table.float()
+    return table
 
 
 class Attention(nn.Module):
@@ -155,7 +155,7 @@ class Classifier(nn.Module):
         e = self.embedding(ids) * math.sqrt(self.s["d"])
         p = self.positions(ids.shape[1]).unsqueeze(0).expand_as(e)
         h = self.encoder(self.fuse(e, p, mask), mask)
-        kept = (~mask).unsqueeze(-1).float()
+        kept = (~mask).unsqueeze(-1).double()
         return self.classifier((h * kept).sum(1) / kept.sum(1))
 
 
@@ -213,6 +213,7 @@ def case(seed, s, fusion, encoding="sinusoidal", **options):
     reduce = options.get("reduce", "none")
     model = Classifier(s, fusion, encoding, activation, reduce)
     perturb(model)
+    model.double()
     lengths = [3, s["maxLength"], 1, 5]
     ids = torch.zeros(len(lengths), max(lengths), dtype=torch.long)
     for row, length in enumerate(lengths):
@@ -268,5 +269,11 @@ for i, fusion in enumerate(FUSIONS):
         cases.append(case(100 + 10 * i + j, SMALL, fusion, encoding))
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "classifier.json")
 with open(path, "w") as file:
-    json.dump({"gateTaps": TAPS, "maxDistance": MAX_DISTANCE, "cases": cases}, file, separators=(",", ":"))
+    fixtures = {
+        "torch": torch.__version__,
+        "gateTaps": TAPS,
+        "maxDistance": MAX_DISTANCE,
+        "cases": cases,
+    }
+    json.dump(fixtures, file, separators=(",", ":"))
     file.write("\n")

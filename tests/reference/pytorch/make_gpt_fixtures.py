@@ -2,8 +2,8 @@
 
 Written from the paper, with nanoGPT's conventions (pre-norm, no biases, tied embeddings, weight
 decay on matrices only). Modulation multiplies the scores, as equation 8 has it, to check that
-scaling queries is the same. Linear weights are stored as [in, out]. Run with Debian's python3-torch
-(1.13):  /usr/bin/python3 make_gpt_fixtures.py
+scaling queries is the same. In float64, so that small gradients are exact too. Linear weights are
+stored as [in, out]. Run with Debian's python3-torch (1.13):  /usr/bin/python3 make_gpt_fixtures.py
 """
 import json
 import math
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 torch.set_num_threads(1)
 VOCABULARY, CONTEXT, D, HEADS, LAYERS = 9, 6, 8, 2, 2
-BATCH, STEPS = 3, 4
+BATCH, STEPS = 3, 6
 PEAK, LEAST, WARMUP, DECAY_UNTIL = 1e-2, 1e-3, 2, 6
 RUNS = [
     None,
@@ -132,6 +132,7 @@ def case(run, bypass=False):
         for p in model.parameters():
             p.add_(0.3 * torch.randn_like(p))
             p.copy_((p * 1024).round() / 1024)
+    model.double()
     ids = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1))
     x, y = ids[:, :-1], ids[:, 1:]
     record = {
@@ -167,6 +168,7 @@ def case(run, bypass=False):
 
 
 fixtures = {
+    "torch": torch.__version__,
     "shape": {"vocabulary": VOCABULARY, "context": CONTEXT, "d": D, "heads": HEADS, "layers": LAYERS},
     "schedule": {"peak": PEAK, "least": LEAST, "warmup": WARMUP, "decayUntil": DECAY_UNTIL},
     "cases": [case(run) for run in range(5)] + [case(4, bypass=True)],
