@@ -78,7 +78,7 @@ async function worst(specs: ParameterSpec[], step: Step, pieces: number[]): Prom
     const summed = await gradients(specs, step, chunkTokens);
     assertEquals([...summed.keys()], [...reference.keys()]);
     for (const [name, values] of summed) {
-      most = Math.max(most, worstRelative(values, reference.get(name)!, 1e-2));
+      most = Math.max(most, worstRelative(values, reference.get(name)!, 1e-8));
     }
   }
   return most;
