@@ -41,7 +41,7 @@ export function diffRuns(before: Side, now: Side): RunDiff {
     causes,
     cutOffs: findCutOffs(both, now),
     unexplained: both.filter(({ instance, standing }) =>
-      (standing === "changed" || standing === "unmoved") && !explained.has(instance)
+      ["changed", "unmoved", "uncompared"].includes(standing) && !explained.has(instance)
     ).map(({ instance }) => instance),
   };
 }
@@ -55,9 +55,13 @@ function diffInstance(instance: string, before: Side, now: Side): InstanceDiff {
   const code = found?.some(({ ingredient }) => ingredient === "code") ?? false;
   return {
     instance,
-    standing: outputs.length === 0
-      ? (sameKey ? "same" : "unmoved")
-      : (sameKey ? "unstable" : "changed"),
+    standing: outputs.length > 0
+      ? (sameKey ? "unstable" : "changed")
+      : sameKey
+      ? "same"
+      : Object.values(current.outputs).some(({ sha256 }) => sha256 !== undefined)
+      ? "unmoved"
+      : "uncompared",
     outputs,
     metrics: metricDeltas(old.metrics, current.metrics),
     changes: sameKey ? [] : found,

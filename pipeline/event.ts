@@ -39,6 +39,7 @@ export type Event =
   | { readonly event: "skipped"; readonly instance: string; readonly because: string }
   | { readonly event: "damaged"; readonly path: string; readonly message: string }
   | { readonly event: "published"; readonly path: string; readonly instance: string }
+  | { readonly event: "page"; readonly path: string }
   | { readonly event: "lock"; readonly path: string; readonly message: string }
   | { readonly event: "interrupted"; readonly message: string }
   | {

@@ -34,10 +34,11 @@ export function readPublications(store: Store): Publications {
 }
 
 /**
- * Brings `outputs/` up to date with a run's results: writes what is missing or differs. After a
- * whole run it removes what an earlier run of that name published and this one does not, unless
+ * Brings `outputs/` up to date with a run's results: writes what is missing or differs. What someone
+ * changed is set aside in the store, and told. After a whole run it removes what an earlier run of that name published and this one does not, unless
  * someone changed it.
  *
+ * @returns What the results publish, written now or there before.
  * @throws {ConfigError} If two instances publish at one path, or one at the trace page's.
  */
 export function publish(
@@ -45,12 +46,17 @@ export function publish(
   results: ReadonlyMap<Instance, Result>,
   store: Store,
   listener: Listener,
-): void {
+): Publications {
   const before = readPublications(store);
   const files = collect(run.name, results, store);
   for (const [path, { sha256, instance }] of Object.entries(files)) {
     const target = join(run.folder, path);
-    if (holds(target, sha256)) continue;
+    const found = statOf(target) === undefined ? undefined : hashFile(target);
+    if (found === sha256) continue;
+    const laid = before[path]?.sha256;
+    if (found !== undefined && laid !== undefined && found !== laid) {
+      store.setAside(target, "it was changed by hand; a run writes its own results there");
+    }
     Deno.mkdirSync(dirname(target), { recursive: true });
     const scratch = `${target}.${Deno.pid}.tmp`;
     Deno.copyFileSync(store.blobPath(sha256), scratch);
@@ -65,6 +71,7 @@ export function publish(
     return false;
   });
   writeSealed(join(store.root, "published.json"), { ...Object.fromEntries(kept), ...files });
+  return files;
 }
 
 function collect(

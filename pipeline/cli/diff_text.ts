@@ -36,11 +36,12 @@ function printJson(comparison: Comparison, print: Print): void {
 
 function printText(comparison: Comparison, print: Print): void {
   const { before, now, runs, values } = comparison;
-  const { same, unmoved, changed, unstable } = standings(comparison);
+  const { same, unmoved, changed, unstable, uncompared } = standings(comparison);
   print(`A  ${before.label}\nB  ${now.label}\n`);
   print(
     `${runs.both.length} instances in both: ${same} the same, ${unmoved} with another key and the ` +
       `same result, ${changed} changed` +
+      (uncompared ? `, ${uncompared} measured anew and not compared` : "") +
       (unstable ? `, ${unstable} with another result under the same key` : ""),
   );
   if (runs.onlyBefore.length > 0) print(`only in A: ${listed(runs.onlyBefore)}`);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { statOf } from "../catalog.ts";
 import { ConfigError } from "../errors.ts";
 import type { Event, Listener } from "../event.ts";
@@ -142,7 +142,11 @@ function finish(
   const whole = session.graph === session.all && outcome.failed === 0;
   const keys: Record<string, Sha256> = { ...(whole ? {} : latest?.keys) };
   for (const [instance, { key }] of outcome.results) keys[instance.name] = key;
-  publish({ name: session.name, whole, folder: session.outputs }, outcome.results, store, listener);
+  const run = { name: session.name, whole, folder: session.outputs };
+  const published = publish(run, outcome.results, store, listener);
+  for (const path of Object.keys(published).filter((path) => path.endsWith(".html"))) {
+    listener({ event: "page", path: shownPath(join(session.outputs, path)) });
+  }
   const lock = join(project.root, lockName(identity));
   const current = hashIfThere(lock);
   // The lock is what the file as it stands produces: no part of a changed or failed run is.
@@ -165,6 +169,12 @@ function finish(
     store,
   );
   return { held, recorded };
+}
+
+/** A path as a person would type it here. */
+function shownPath(path: string): string {
+  const here = relative(Deno.cwd(), path);
+  return here.startsWith("..") ? path : here;
 }
 
 /** A missing lock is told before hours of work, not after. */

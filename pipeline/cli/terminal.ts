@@ -23,7 +23,7 @@ const BROKEN_PIPE = 141;
 export function standardOutput(): Sink {
   const encoder = new TextEncoder();
   return {
-    isTerminal: Deno.stdout.isTerminal(),
+    isTerminal: Deno.stdout.isTerminal() && Deno.env.get("TERM") !== "dumb",
     columns: () => {
       try {
         // Some pseudo-terminals say 0.
@@ -184,6 +184,9 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
         print(`damaged   ${event.path}\n${indent(event.message)}`);
         return;
       case "published":
+        return;
+      case "page":
+        print(`page      ${event.path}`);
         return;
       case "lock":
         print(`lock      ${event.path}: ${event.message}`);

@@ -32,6 +32,7 @@ export interface Standings {
   readonly unmoved: number;
   readonly changed: number;
   readonly unstable: number;
+  readonly uncompared: number;
   readonly onlyBefore: number;
   readonly onlyNow: number;
 }
@@ -44,6 +45,7 @@ export function standings({ runs }: Comparison): Standings {
     unmoved: count("unmoved"),
     changed: count("changed"),
     unstable: count("unstable"),
+    uncompared: count("uncompared"),
     onlyBefore: runs.onlyBefore.length,
     onlyNow: runs.onlyNow.length,
   };

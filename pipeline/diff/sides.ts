@@ -18,9 +18,10 @@ export interface Side {
 
 /**
  * How an instance of both runs stands: `same` key and result; `unstable`: same key, other result;
- * `unmoved`: other key, same result; `changed`: other key, other result.
+ * `unmoved`: other key, same result; `changed`: other key, other result; `uncompared`: other key, and
+ * all outputs measured, of which no two runs are compared.
  */
-export type Standing = "same" | "unstable" | "unmoved" | "changed";
+export type Standing = "same" | "unstable" | "unmoved" | "changed" | "uncompared";
 
 /** A figure that differs; `undefined` where a run lacks it. */
 export interface MetricDelta {

@@ -216,3 +216,19 @@ Deno.test("what an interrupted run leaves is told, and removed by --repair", asy
   assertEquals((await project.run(["audit", "--repair"])).code, 0);
   assert(!(await project.run(["audit"])).stdout.includes("leftover"));
 });
+
+Deno.test("a result edited by hand is written anew, and the edit is kept and told of", async () => {
+  using project = toyProject();
+  await project.executed();
+  const path = "outputs/report/page.txt", result = project.read(path);
+  project.write(path, `${result}my own note\n`);
+  const ended = await project.run(["reproduce"]);
+  assertEquals(ended.code, 0);
+  assertEquals(project.read(path), result);
+  assertStringIncludes(ended.stdout, project.path(path));
+  assertEquals(project.read("outputs/store/aside/page.txt"), `${result}my own note\n`);
+  // What is only missing, or laid there by another run, is no edit.
+  Deno.removeSync(project.path(path));
+  assertEquals((await project.run(["reproduce"])).stdout.includes("aside"), false);
+  assertEquals(project.read(path), result);
+});

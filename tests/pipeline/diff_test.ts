@@ -61,6 +61,7 @@ Deno.test("diff groups what re-ran by the ingredient that changed, and names fig
     unmoved: 0,
     changed: 5,
     unstable: 0,
+    uncompared: 0,
     onlyBefore: 0,
     onlyNow: 0,
     unexplained: 0,
