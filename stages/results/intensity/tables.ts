@@ -195,6 +195,8 @@ export function speedTable(results: Results, speeds: Speeds): FileTable {
       "Speeds are of this machine and differ each time; without a cache each token is computed " +
       "from the whole context. No other work of the run went on meanwhile. The paper's are of GPUs " +
       "that it does not name, and stand beside models of its size.",
+      "A change is the mean, over texts and seeds, of the changes of single models from the " +
+      "baseline's of the same text and seed: not that of the mean speeds beside it.",
       ...(datasets.length === 0 ? [] : [
         `Losses are means over ${
           datasets.map((dataset) => titleOf(results, dataset)).join("; ")
