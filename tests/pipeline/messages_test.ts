@@ -262,36 +262,80 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "a full disk fails the instances that need room, keeps the rest, and a later run goes on",
-  // Only root can mount the small file system.
-  ignore: Deno.uid() !== 0,
-  async fn() {
-    using project = toyProject();
-    const small = project.path("small");
-    Deno.mkdirSync(small);
-    const mount = await new Deno.Command("mount", {
-      args: ["-t", "tmpfs", "-o", "size=600k", "tmpfs", small],
-    }).output();
-    assertEquals(mount.code, 0, new TextDecoder().decode(mount.stderr));
-    try {
-      project.edit(
-        "stages/word.ts",
-        "context.params.text);",
-        "context.params.text.repeat(60000));",
-      );
-      const args = ["reproduce", "--outputs", small];
-      const full = await project.run(args);
-      assertEquals(full.code, 1, full.stdout);
-      const said = full.stdout + full.stderr;
-      assertStringIncludes(said, "No space left on the device");
-      assertStringIncludes(said, "give another place with --outputs");
-      await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();
-      const again = await project.run(args);
-      assertEquals(again.code, 0, again.stdout + again.stderr);
-      assertEquals((await project.run(["audit", "--outputs", small])).code, 0);
-    } finally {
-      await new Deno.Command("umount", { args: [small] }).output();
-    }
-  },
+/** Has the first stage run a statement of its own, which stands in line 11 of its file. */
+async function acting(statement: string): Promise<{ root: string; said: string }> {
+  using project = toyProject();
+  project.edit("stages/word.ts", "    Deno.write", `    ${statement}\n    Deno.write`);
+  const ended = await project.run(["reproduce", "--only", "word/ann"]);
+  assertEquals(ended.code, 1);
+  return { root: project.root, said: ended.stdout };
+}
+
+Deno.test("a bug's stack names the file and line that someone wrote", async () => {
+  const { root, said } = await acting('throw new TypeError("odd");');
+  assertStringIncludes(said, 'Stage "word" failed');
+  assertStringIncludes(said, `(file://${root}/stages/word.ts:11:`);
 });
+
+for (
+  const [statement, found] of [
+    ["new ArrayBuffer(2 ** 50)", "Array buffer allocation failed"],
+    ["new Float32Array(2 ** 53)", "Invalid typed array length: 9007199254740992"],
+    ['throw Object.assign(new RangeError("Full"), { name: "MemoryError" })', "Full"],
+  ] as const
+) {
+  Deno.test(`a lack of memory, "${found}", is one message`, async () => {
+    const { said } = await acting(`${statement};`);
+    assertStringIncludes(
+      said,
+      `Cannot run stage "word": what it computes must fit into memory, found "${found}"; ` +
+        "lower the params that set its size\n",
+    );
+    assertEquals(said.includes("    at "), false, "no stack trace");
+  });
+}
+
+Deno.test("a negative length is a bug, not a lack of memory", async () => {
+  const { said } = await acting("new Float32Array(-10000000000);");
+  assertStringIncludes(said, "Invalid typed array length: -10000000000");
+  assertStringIncludes(said, "    at ");
+});
+
+/** Bytes of each word: some find room, or a stage finds none for its own. */
+for (const [bytes, what] of [[180_000, "all words"], [1_800_000, "a single word"]] as const) {
+  Deno.test({
+    name:
+      `a disk too full for ${what} fails the instances that need room, keeps the rest, and a later run goes on`,
+    // Only root can mount the small file system.
+    ignore: Deno.uid() !== 0,
+    async fn() {
+      using project = toyProject();
+      const small = project.path("small");
+      Deno.mkdirSync(small);
+      const mount = await new Deno.Command("mount", {
+        args: ["-t", "tmpfs", "-o", "size=600k", "tmpfs", small],
+      }).output();
+      assertEquals(mount.code, 0, new TextDecoder().decode(mount.stderr));
+      try {
+        project.edit(
+          "stages/word.ts",
+          "context.params.text);",
+          `context.params.text.repeat(${bytes / 3}));`,
+        );
+        const args = ["reproduce", "--outputs", small];
+        const full = await project.run(args);
+        assertEquals(full.code, 1, full.stdout);
+        const said = full.stdout + full.stderr;
+        assertStringIncludes(said, "No space left on the device");
+        assertStringIncludes(said, "give another place with --outputs");
+        assertEquals(said.includes("    at "), false, "no stack trace");
+        await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();
+        const again = await project.run(args);
+        assertEquals(again.code, 0, again.stdout + again.stderr);
+        assertEquals((await project.run(["audit", "--outputs", small])).code, 0);
+      } finally {
+        await new Deno.Command("umount", { args: [small] }).output();
+      }
+    },
+  });
+}
