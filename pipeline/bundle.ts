@@ -27,7 +27,7 @@ export interface Bundle {
 }
 
 /** Changes when the options below do: code bundled another way is another code. */
-export const BUNDLE_FORMAT = 1;
+export const BUNDLE_FORMAT = 2;
 
 /** A bundle just made, with its code. */
 export interface FreshBundle extends Omit<Bundle, "bundler"> {
@@ -90,7 +90,6 @@ export async function bundleStages(
         metafile: true,
         outfile: join(root, "stage.mjs"),
         sourcemap: "external",
-        sourceRoot: pathToFileURL(`${root}/`).href,
         write: false,
         logLevel: "silent",
         // A hash of the code can't see what an import computed at run time brings in.

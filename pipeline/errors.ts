@@ -25,6 +25,12 @@ export class InputChangedError extends LockstepError {
   override name = "InputChangedError";
 }
 
+/** What the operating system refuses whatever a program does, told by an error's message. */
+export function refusal(text: string): "full" | "read-only" | undefined {
+  if (/os error 28|ENOSPC|database or disk is full|No space left/.test(text)) return "full";
+  return /os error 30|EROFS/.test(text) ? "read-only" : undefined;
+}
+
 /**
  * The message of any error for people: what the operating system refused in a sentence with what to
  * do, an expected failure as it is, a bug with its stack.
@@ -32,11 +38,12 @@ export class InputChangedError extends LockstepError {
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.message;
-  if (/os error 28|ENOSPC|database or disk is full|No space left/.test(text)) {
+  const refused = refusal(text);
+  if (refused === "full") {
     return `No space left on the device: ${text}; free some, or give another place with --outputs, ` +
       "and run the same command again: finished work is kept";
   }
-  if (/os error 30|EROFS/.test(text) || error instanceof Deno.errors.PermissionDenied) {
+  if (refused === "read-only" || error instanceof Deno.errors.PermissionDenied) {
     return `The system refused: ${text}; make the place writable for this user, or give another ` +
       "with --outputs";
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { suggestion } from "../config/document.ts";
+import { nearName, suggestion } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
 import { BACKENDS } from "../platform.ts";
 
@@ -182,7 +182,7 @@ export function parseOptions(args: readonly string[]): Options | string {
   if (!(BACKENDS as readonly string[]).includes(backend)) {
     throw new ConfigError(
       `Cannot use --backend ${backend}: it must be one of ${BACKENDS.join(", ")}` +
-        suggestion(backend, BACKENDS),
+        nearName(backend, BACKENDS),
     );
   }
   const jobs = Number(text("jobs") ?? navigator.hardwareConcurrency);

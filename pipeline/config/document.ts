@@ -99,13 +99,17 @@ export function at(document: Document, path: Path, what: string): string {
   return `${document.name}:${lineOf(document, path)}: ${where}${what}`;
 }
 
-/** `; did you mean "x"?` where one of the possible names is near, else a short list of them. */
-export function suggestion(given: string, possible: readonly string[]): string {
+/** `; did you mean "x"?` where one of the possible names is near, else nothing. */
+export function nearName(given: string, possible: readonly string[]): string {
   if (possible.length === 0) return "";
   const near = closestString(given, possible);
-  if (levenshteinDistance(given, near) <= Math.max(2, given.length / 3)) {
-    return `; did you mean "${near}"?`;
-  }
+  const isNear = levenshteinDistance(given, near) <= Math.max(2, given.length / 3);
+  return isNear ? `; did you mean "${near}"?` : "";
+}
+
+/** The near name, else a short list of the possible ones. */
+export function suggestion(given: string, possible: readonly string[]): string {
+  if (possible.length === 0) return "";
   const shown = possible.slice(0, 12).join(", ");
-  return `; known: ${shown}${possible.length > 12 ? ", …" : ""}`;
+  return nearName(given, possible) || `; known: ${shown}${possible.length > 12 ? ", …" : ""}`;
 }

@@ -16,6 +16,7 @@ import {
   suggestion,
   valueAt,
 } from "./document.ts";
+import { checkLayers } from "./checks.ts";
 import { violations } from "./issues.ts";
 import { bindNodes, checkReferences, type Node } from "./nodes.ts";
 import { documentLayer, isMap, type Layer, merge, optionLayer } from "./layer.ts";
@@ -88,7 +89,7 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
   const stages = Object.fromEntries(
     Object.entries(file.stages).map(([node, entry]) => [node, { params: entry.params }]),
   );
-  const layers: Layer[] = [
+  const layers: readonly [Layer, Layer, Layer] = [
     documentLayer(document, [], { define: file.define, axes: file.axes, grid: file.grid, stages }),
     documentLayer(document, ["profiles", profileName], profile as Omit<Layer, "locate">),
     optionLayer(options.set, file),
@@ -110,8 +111,8 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     }
     return path.length > 0 ? locate(path.slice(0, -1), what) : `${relative}: ${what}`;
   };
-  checkLayers(layers, file, grid, locate);
   const nodes = bindNodes(file, { axes: Object.keys(grid), stages: options.stages, locate });
+  checkLayers(layers, { file, grid, exclude, locate });
   checkReferences(nodes, locate);
   const dereference = resolver(definitions, grid);
   const mirror = options.mirror ?? ownMirror(profile.mirror ?? file.mirror, options.root, locate);
@@ -193,65 +194,6 @@ function ownMirror(named: string | undefined, root: string, locate: Locate): str
   const path = resolve(root, named);
   if (exists(path)) return path;
   throw new ConfigError(locate(["mirror"], `must be a folder or a URL, found no folder ${path}`));
-}
-
-/** Every axis, grid value and stage that a layer names must exist. */
-function checkLayers(
-  layers: readonly Layer[],
-  file: ExperimentFile,
-  grid: Experiment["grid"],
-  locate: Locate,
-): void {
-  const stages = Object.keys(file.stages);
-  const axes = Object.keys(grid);
-  for (const layer of layers) {
-    for (const node of Object.keys(layer.stages ?? {})) {
-      if (!stages.includes(node)) {
-        throw new ConfigError(
-          locate(["stages", node], `no stage "${node}"${suggestion(node, stages)}`),
-        );
-      }
-    }
-    for (const [axis, values] of Object.entries(layer.axes ?? {})) {
-      if (!axes.includes(axis)) {
-        throw new ConfigError(
-          locate(["axes", axis], `no grid axis "${axis}"${suggestion(axis, axes)}`),
-        );
-      }
-      for (const [value, overrides] of Object.entries(values)) {
-        for (const [node] of Object.entries(overrides ?? {})) {
-          const path = ["axes", axis, value, node];
-          if (!stages.includes(node)) {
-            throw new ConfigError(locate(path, `no stage "${node}"${suggestion(node, stages)}`));
-          }
-          if (!file.stages[node]!.each.includes(axis)) {
-            throw new ConfigError(
-              locate(path, `stage "${node}" does not vary over "${axis}"; add it to its each`),
-            );
-          }
-        }
-      }
-    }
-  }
-  for (const [axis, values] of Object.entries(grid)) {
-    const names = values.map(String);
-    const twice = names.find((value, index) => names.indexOf(value) !== index);
-    if (twice !== undefined) {
-      throw new ConfigError(locate(["grid", axis], `value ${twice} stands twice`));
-    }
-    // Values without any override need no entry, unless the axis lists its values.
-    const listed = Object.keys(file.axes[axis] ?? {});
-    const unknown = listed.length > 0 && names.find((value) => !listed.includes(value));
-    if (unknown) {
-      const position = names.indexOf(unknown);
-      throw new ConfigError(
-        locate(
-          ["grid", axis, position],
-          `"${unknown}" is no value of axes.${axis}${suggestion(unknown, listed)}`,
-        ),
-      );
-    }
-  }
 }
 
 /** Replaces `$name` and `$name.key` by grid values and definitions; `$$` stands for a plain `$`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { type Path, suggestion, valueAt } from "./document.ts";
+import { nearName, type Path, suggestion, valueAt } from "./document.ts";
 
 /** One violation: where, below the validated value, and what. */
 export interface Violation {
@@ -20,7 +20,7 @@ export function violations(schema: z.ZodType, value: unknown, error: z.ZodError)
 function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Violation[] {
   const path = issue.path.map((step) => typeof step === "symbol" ? String(step) : step);
   const found = valueAt(value, path);
-  const shown = found === undefined ? "nothing" : JSON.stringify(found);
+  const shown = found === undefined ? "nothing" : written(found);
   switch (issue.code) {
     case "unrecognized_keys": {
       const known = keysAt(schema, path);
@@ -33,10 +33,24 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       if (found === undefined) {
         return [{ path, message: `missing: a value of type ${issue.expected} is required` }];
       }
-      return [{ path, message: `must be of type ${issue.expected}, found ${shown}` }];
+      return [{ path, message: `must be ${typeName(issue.expected, found)}, found ${shown}` }];
+    case "invalid_union": {
+      if (issue.errors.length === 0) break;
+      const expected: string[] = [];
+      for (const [first, ...rest] of issue.errors) {
+        // A branch whose type fits is what was meant: what it refuses tells more than the types do.
+        if (first?.code !== "invalid_type" || first.path.length > 0) {
+          return [first!, ...rest].flatMap((inner) =>
+            describe(schema, value, { ...inner, path: [...issue.path, ...inner.path] })
+          );
+        }
+        expected.push(first.expected);
+      }
+      return [{ path, message: `must be of type ${expected.join(" or ")}, found ${shown}` }];
+    }
     case "invalid_value": {
       const values = issue.values.map(String);
-      const near = typeof found === "string" && values.length > 1 ? suggestion(found, values) : "";
+      const near = typeof found === "string" && values.length > 1 ? nearName(found, values) : "";
       return [{ path, message: `must be one of ${values.join(", ")}, found ${shown}${near}` }];
     }
     case "too_small":
@@ -46,12 +60,26 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       const relation = least
         ? (issue.inclusive ? "at least" : "more than")
         : (issue.inclusive ? "at most" : "less than");
-      const count = issue.origin === "array" ? " entries" : "";
-      return [{ path, message: `must be ${relation} ${bound}${count}, found ${shown}` }];
+      if (issue.origin !== "array") {
+        return [{ path, message: `must be ${relation} ${bound}, found ${shown}` }];
+      }
+      const entries = bound === 1 ? "entry" : "entries";
+      return [{ path, message: `must have ${relation} ${bound} ${entries}, found ${shown}` }];
     }
-    default:
-      return [{ path, message: `${issue.message}, found ${shown}` }];
   }
+  return [{ path, message: `${issue.message}, found ${shown}` }];
+}
+
+/** A value as YAML has it: JSON knows no numbers that are not finite. */
+function written(value: unknown): string {
+  if (typeof value !== "number" || Number.isFinite(value)) return JSON.stringify(value);
+  return Number.isNaN(value) ? ".nan" : value > 0 ? ".inf" : "-.inf";
+}
+
+function typeName(expected: string, found: unknown): string {
+  return typeof found === "number" && !Number.isFinite(found) && expected === "number"
+    ? "a finite number"
+    : `of type ${expected}`;
 }
 
 /** The keys an object schema knows at a path; none where it takes any. */

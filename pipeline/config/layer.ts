@@ -7,7 +7,8 @@
  */
 import { parse } from "@std/yaml";
 import { ConfigError } from "../errors.ts";
-import { at, type Document, hasPath, type Path, suggestion, valueAt } from "./document.ts";
+import { at, type Document, hasPath, type Path, suggestion } from "./document.ts";
+import { violations } from "./issues.ts";
 import { type ExperimentFile, gridValues } from "./schema.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -78,10 +79,8 @@ export function optionLayer(options: readonly string[], file: ExperimentFile): L
       const values = [value].flat();
       const valid = gridValues.safeParse(values);
       if (!valid.success) {
-        throw new ConfigError(
-          `Cannot use --set ${option}: grid values must be names or whole numbers, found ` +
-            JSON.stringify(value),
-        );
+        const [first] = violations(gridValues, values, valid.error);
+        throw new ConfigError(`Cannot use --set ${option}: ${first!.message}`);
       }
       value = values;
     }
@@ -98,7 +97,8 @@ export function optionLayer(options: readonly string[], file: ExperimentFile): L
         const option = written.get(path.slice(0, end).join("."));
         if (option !== undefined) return `--set ${option}: ${what}`;
       }
-      return `--set ${path.join(".")}=${JSON.stringify(valueAt(root, path))}: ${what}`;
+      const below = [...written].find(([key]) => key.startsWith(`${path.join(".")}.`));
+      return below && `--set ${below[1]}: ${what}`;
     },
   };
 }
@@ -107,8 +107,11 @@ export function optionLayer(options: readonly string[], file: ExperimentFile): L
 function target(steps: readonly string[], option: string, file: ExperimentFile): string[] {
   const [first = "", second, ...rest] = steps;
   const axes = new Set([...Object.keys(file.grid), ...Object.keys(file.axes)]);
-  if (first === "grid" && second !== undefined && axes.has(second) && rest.length === 0) {
-    return ["grid", second];
+  if (first === "grid" && second !== undefined && rest.length === 0) {
+    if (axes.has(second)) return ["grid", second];
+    throw new ConfigError(
+      `Cannot use --set ${option}: no grid axis "${second}"${suggestion(second, [...axes])}`,
+    );
   }
   if (first === "define" && second !== undefined) return [...steps];
   if (Object.hasOwn(file.stages, first) && second !== undefined) {

@@ -16,7 +16,7 @@ const axisOverrides = z.record(z.string(), z.record(name, values).nullable()).de
   "What a grid value changes: stage name to params",
 );
 /** The values of one grid axis. */
-export const gridValues = z.array(axisValue);
+export const gridValues = z.array(axisValue).min(1);
 const grid = z.record(name, gridValues);
 const exclude = z.array(
   z.record(name, z.union([axisValue, z.array(axisValue)])),

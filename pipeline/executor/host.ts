@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { refusal } from "../errors.ts";
 import type { Artifact, Stage } from "../stage.ts";
 import type { FailureKind, Message, Task, TaskInput } from "./protocol.ts";
 
@@ -94,12 +95,21 @@ async function runTask(task: Task): Promise<void> {
 
 function failure(error: unknown): { kind: FailureKind; message: string } {
   if (!(error instanceof Error)) return { kind: "bug", message: String(error) };
-  if (error.name === "NotCapable") return { kind: "access", message: error.message };
+  const { name, message } = error;
+  if (name === "NotCapable") return { kind: "access", message };
   // The stage's bundle has its own copy of these classes, so the name is what tells.
-  if (/^(LockstepError|StageError|ConfigError)$/.test(error.name)) {
-    return { kind: "expected", message: error.message };
+  if (/^(LockstepError|StageError|ConfigError)$/.test(name) || refusal(message) !== undefined) {
+    return { kind: "expected", message };
   }
-  return { kind: "bug", message: error.stack ?? error.message };
+  if (name === "MemoryError" || lacksMemory(error)) return { kind: "memory", message };
+  return { kind: "bug", message: error.stack ?? message };
+}
+
+/** Whether an array was to be larger than memory; a negative or fractional length is a bug. */
+function lacksMemory({ name, message }: Error): boolean {
+  if (name !== "RangeError") return false;
+  const length = /^Invalid typed array length: (.+)$/.exec(message)?.[1];
+  return message === "Array buffer allocation failed" || Number(length) >= 2 ** 32;
 }
 
 if (import.meta.main) {

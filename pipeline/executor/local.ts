@@ -161,6 +161,11 @@ function toError(task: Task, kind: FailureKind, message: string): Error {
         }; a stage reaches ` +
           `only its inputs, its outputs and what its definition's access names`,
       );
+    case "memory":
+      return new StageError(
+        `Cannot run stage "${task.stage}": what it computes must fit into memory, found ` +
+          `"${message}"; lower the params that set its size`,
+      );
     case "bug":
       return new Error(`Stage "${task.stage}" failed\n${message}`);
   }

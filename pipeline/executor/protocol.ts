@@ -33,8 +33,11 @@ export interface Task {
   readonly checkpoints?: string;
 }
 
-/** Why a stage failed: `expected` is for the user, `access` an undeclared access, `bug` the rest. */
-export type FailureKind = "expected" | "access" | "bug";
+/**
+ * Why a stage failed: `expected` is for the user, `access` an undeclared access, `memory` what does
+ * not fit into it, `bug` the rest.
+ */
+export type FailureKind = "expected" | "access" | "memory" | "bug";
 
 /** A line from the process. */
 export type Message =

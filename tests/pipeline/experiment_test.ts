@@ -107,6 +107,15 @@ profiles: { p: {} }
   assertEquals((of("$$d") as { from: string }).from, "$d");
 });
 
+Deno.test("--set may define what params refer to", () => {
+  const set = ["make.rate=$speed.high", "define.speed.high=6"];
+  assertEquals(params(load(LAYERS, { set }).graph, "make/two"), {
+    rate: 6,
+    nested: { a: 1, b: 50 },
+    from: "",
+  });
+});
+
 const WIRING = `experiment: x
 grid: { d: [one, two], s: [1, 2] }
 exclude: [{ d: two, s: [2] }]

@@ -37,6 +37,60 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     `${FILE}:13: stages.steps.each.1: no grid axis "sead"; did you mean "seed"?`,
   ],
   [
+    "an unknown axis whose values change params",
+    "each: [name]\n",
+    "each: [nmae]\n",
+    `${FILE}:11: stages.word.each.0: no grid axis "nmae"; did you mean "name"?`,
+  ],
+  [
+    "an axis that nothing varies over",
+    "  seed: [1, 2]\n",
+    "  seed: [1, 2]\n  sead: [1]\n",
+    `${FILE}:9: grid.sead: no stage varies over "sead"; did you mean "seed"?`,
+  ],
+  [
+    "an unknown axis in an exclusion",
+    "stages:\n",
+    "exclude: [{ name: bob, sead: 2 }]\nstages:\n",
+    `${FILE}:9: exclude.0.sead: no grid axis "sead"; did you mean "seed"?`,
+  ],
+  [
+    "an axis without a value",
+    "  seed: [1, 2]",
+    "  seed: []",
+    `${FILE}:8: grid.seed: must have at least 1 entry, found []`,
+  ],
+  [
+    "a grid value that is no name and no whole number",
+    "  seed: [1, 2]",
+    "  seed: [1, 1.5]",
+    `${FILE}:8: grid.seed.1: must be of type string or int, found 1.5`,
+  ],
+  [
+    "a grid value with a space",
+    "  seed: [1, 2]",
+    "  seed: [1, 1 5]",
+    `${FILE}:8: grid.seed.1: must not contain / * ? or spaces, found "1 5"`,
+  ],
+  [
+    "a number that is not finite",
+    "    params: { seed: $seed }",
+    "    params: { seed: $seed, rate: .nan }",
+    `${FILE}:15: stages.steps.params.rate: must be a finite number, found .nan`,
+  ],
+  [
+    "a definition that is a grid axis too",
+    "axes:\n",
+    "define: { seed: 3 }\naxes:\n",
+    `${FILE}:2: define.seed: $seed is the value of a grid axis; set grid.seed`,
+  ],
+  [
+    "a misspelt value in the axes of a profile",
+    "    stages: { steps:",
+    "    axes: { name: { bbo: {} } }\n    stages: { steps:",
+    `: profiles.slow.axes.name.bbo: "bbo" is no value of grid.name; did you mean "bob"?`,
+  ],
+  [
     "an unknown stage in an input",
     "text: word.text",
     "text: wrod.text",
@@ -72,7 +126,7 @@ for (const [what, from, to, message] of EDITS) {
   Deno.test(`${what} is one message with file and line`, async () => {
     using project = toyProject();
     project.edit(FILE, from, to);
-    const profile = what.endsWith("profile") ? "slow" : "smoke";
+    const profile = what.endsWith("a profile") ? "slow" : "smoke";
     const ended = await project.run(["reproduce", "--profile", profile]);
     assertEquals(ended.code, 1);
     assertStringIncludes(ended.stderr, message);
@@ -97,6 +151,29 @@ Deno.test("wrong options are refused with a near name", async () => {
       ["reproduce", "--set", "steps.rtae=2"],
       '--set steps.rtae=2: unknown key "rtae"; did you mean "rate"?',
     ],
+    [
+      ["plan", "--set", "name.bbo.word.text=x"],
+      '--set name.bbo.word.text=x: "bbo" is no value of grid.name; did you mean "bob"?',
+    ],
+    [
+      ["plan", "--set", "grid.name=ann", "--set", "name.bob.word.text=x"],
+      '--set name.bob.word.text=x: "bob" is no value of grid.name; known: ann',
+    ],
+    [["plan", "--set", "grid.sed=1"], 'no grid axis "sed"; did you mean "seed"?'],
+    [["plan", "--set", "grid.seed=[]"], "must have at least 1 entry, found []"],
+    [["plan", "--set", "define.foo=1"], "--set define.foo=1: no param refers to $foo\n"],
+    [
+      ["plan", "--set", "steps.rate=$rate", "--set", "define.rtae=1"],
+      '--set define.rtae=1: no param refers to $rtae; did you mean "rate"?',
+    ],
+    [
+      ["plan", "--set", "steps.rate=$rate.fast", "--set", "define.rate.fats=1"],
+      '--set define.rate.fats=1: no param refers to $rate.fats; did you mean "rate.fast"?',
+    ],
+    [
+      ["plan", "--set", "word.style=1e999"],
+      "--set word.style=1e999: must be of type string, found .inf",
+    ],
     [["reproduce", "--only", "stpes"], "it matches no instance"],
     [["reproduce", "--mirror", "nowhere"], "it must be a folder or a URL"],
     [["audit"], "nothing was run there yet"],
@@ -108,6 +185,30 @@ Deno.test("wrong options are refused with a near name", async () => {
     assertStringIncludes(ended.stderr, message, args.join(" "));
     assertEquals(ended.stderr.includes("    at "), false, `${args.join(" ")}: no stack trace`);
   }
+});
+
+Deno.test("what is no choice is refused with the choices, once", async () => {
+  using project = toyProject();
+  project.edit("stages/word.ts", "z.string().default(", 'z.enum(["plain", "bold"]).default(');
+  for (const [given, near] of [["xyz", ""], ["bald", '; did you mean "bold"?']]) {
+    const ended = await project.run(["plan", "--set", `word.style=${given}`]);
+    assertEquals(
+      ended.stderr,
+      `--set word.style=${given}: must be one of plain, bold, found "${given}"${near}\n`,
+    );
+  }
+});
+
+Deno.test("a definition of the name of an included file is refused", async () => {
+  using project = toyProject();
+  project.write("experiments/more.yaml", "title: Some\n");
+  project.edit(FILE, "axes:\n", "include: { more: more.yaml }\naxes:\n");
+  const ended = await project.run(["plan", "--set", "define.more={}"]);
+  assertEquals(
+    ended.stderr,
+    "--set define.more={}: $more is what is included from experiments/more.yaml; " +
+      "change that file\n",
+  );
 });
 
 Deno.test("--help describes every command and leaves nothing behind", async () => {
@@ -161,36 +262,80 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "a full disk fails the instances that need room, keeps the rest, and a later run goes on",
-  // Only root can mount the small file system.
-  ignore: Deno.uid() !== 0,
-  async fn() {
-    using project = toyProject();
-    const small = project.path("small");
-    Deno.mkdirSync(small);
-    const mount = await new Deno.Command("mount", {
-      args: ["-t", "tmpfs", "-o", "size=600k", "tmpfs", small],
-    }).output();
-    assertEquals(mount.code, 0, new TextDecoder().decode(mount.stderr));
-    try {
-      project.edit(
-        "stages/word.ts",
-        "context.params.text);",
-        "context.params.text.repeat(60000));",
-      );
-      const args = ["reproduce", "--outputs", small];
-      const full = await project.run(args);
-      assertEquals(full.code, 1, full.stdout);
-      const said = full.stdout + full.stderr;
-      assertStringIncludes(said, "No space left on the device");
-      assertStringIncludes(said, "give another place with --outputs");
-      await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();
-      const again = await project.run(args);
-      assertEquals(again.code, 0, again.stdout + again.stderr);
-      assertEquals((await project.run(["audit", "--outputs", small])).code, 0);
-    } finally {
-      await new Deno.Command("umount", { args: [small] }).output();
-    }
-  },
+/** Has the first stage run a statement of its own, which stands in line 11 of its file. */
+async function acting(statement: string): Promise<{ root: string; said: string }> {
+  using project = toyProject();
+  project.edit("stages/word.ts", "    Deno.write", `    ${statement}\n    Deno.write`);
+  const ended = await project.run(["reproduce", "--only", "word/ann"]);
+  assertEquals(ended.code, 1);
+  return { root: project.root, said: ended.stdout };
+}
+
+Deno.test("a bug's stack names the file and line that someone wrote", async () => {
+  const { root, said } = await acting('throw new TypeError("odd");');
+  assertStringIncludes(said, 'Stage "word" failed');
+  assertStringIncludes(said, `(file://${root}/stages/word.ts:11:`);
 });
+
+for (
+  const [statement, found] of [
+    ["new ArrayBuffer(2 ** 50)", "Array buffer allocation failed"],
+    ["new Float32Array(2 ** 53)", "Invalid typed array length: 9007199254740992"],
+    ['throw Object.assign(new RangeError("Full"), { name: "MemoryError" })', "Full"],
+  ] as const
+) {
+  Deno.test(`a lack of memory, "${found}", is one message`, async () => {
+    const { said } = await acting(`${statement};`);
+    assertStringIncludes(
+      said,
+      `Cannot run stage "word": what it computes must fit into memory, found "${found}"; ` +
+        "lower the params that set its size\n",
+    );
+    assertEquals(said.includes("    at "), false, "no stack trace");
+  });
+}
+
+Deno.test("a negative length is a bug, not a lack of memory", async () => {
+  const { said } = await acting("new Float32Array(-10000000000);");
+  assertStringIncludes(said, "Invalid typed array length: -10000000000");
+  assertStringIncludes(said, "    at ");
+});
+
+/** Bytes of each word: some find room, or a stage finds none for its own. */
+for (const [bytes, what] of [[180_000, "all words"], [1_800_000, "a single word"]] as const) {
+  Deno.test({
+    name:
+      `a disk too full for ${what} fails the instances that need room, keeps the rest, and a later run goes on`,
+    // Only root can mount the small file system.
+    ignore: Deno.uid() !== 0,
+    async fn() {
+      using project = toyProject();
+      const small = project.path("small");
+      Deno.mkdirSync(small);
+      const mount = await new Deno.Command("mount", {
+        args: ["-t", "tmpfs", "-o", "size=600k", "tmpfs", small],
+      }).output();
+      assertEquals(mount.code, 0, new TextDecoder().decode(mount.stderr));
+      try {
+        project.edit(
+          "stages/word.ts",
+          "context.params.text);",
+          `context.params.text.repeat(${bytes / 3}));`,
+        );
+        const args = ["reproduce", "--outputs", small];
+        const full = await project.run(args);
+        assertEquals(full.code, 1, full.stdout);
+        const said = full.stdout + full.stderr;
+        assertStringIncludes(said, "No space left on the device");
+        assertStringIncludes(said, "give another place with --outputs");
+        assertEquals(said.includes("    at "), false, "no stack trace");
+        await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();
+        const again = await project.run(args);
+        assertEquals(again.code, 0, again.stdout + again.stderr);
+        assertEquals((await project.run(["audit", "--outputs", small])).code, 0);
+      } finally {
+        await new Deno.Command("umount", { args: [small] }).output();
+      }
+    },
+  });
+}

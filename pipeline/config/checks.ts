@@ -1,0 +1,194 @@
+/**
+ * What a layer names must exist, and what `--set` names must have an effect on this run.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { ConfigError } from "../errors.ts";
+import { type Locate, nearName, suggestion } from "./document.ts";
+import { isMap, type Layer } from "./layer.ts";
+import type { ExperimentFile } from "./schema.ts";
+
+/** What layers are held against. */
+interface Known {
+  readonly file: ExperimentFile;
+  /** Of this run: all layers' grids merged. */
+  readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
+  readonly exclude: readonly Readonly<Record<string, unknown>>[];
+  readonly locate: Locate;
+}
+
+/**
+ * Holds the layers' names against each other.
+ *
+ * @param layers The file's, the profile's, that of `--set`.
+ * @throws {ConfigError} If a stage, an axis, a grid value or a definition is not there, or is there
+ * and nothing uses it.
+ */
+export function checkLayers(
+  layers: readonly [file: Layer, profile: Layer, set: Layer],
+  known: Known,
+): void {
+  const [, profile, set] = layers;
+  for (const layer of layers) {
+    checkStages(layer, known);
+    checkAxes(layer, known);
+    checkDefinitions(layer, known);
+  }
+  // A profile may speak of values that only --set brings into the grid, --set itself may not.
+  checkAxisValues(profile, known, (axis) => [
+    ...Object.keys(known.file.axes[axis] ?? {}),
+    ...known.grid[axis]!.map(String),
+  ]);
+  checkAxisValues(set, known, (axis) => known.grid[axis]!.map(String));
+  checkReferred(set, layers, known.locate);
+  checkGrid(known);
+}
+
+function checkStages(layer: Layer, { file, locate }: Known): void {
+  const stages = Object.keys(file.stages);
+  for (const node of Object.keys(layer.stages ?? {})) {
+    if (!stages.includes(node)) {
+      throw new ConfigError(
+        locate(["stages", node], `no stage "${node}"${suggestion(node, stages)}`),
+      );
+    }
+  }
+}
+
+function checkAxes(layer: Layer, { file, grid, locate }: Known): void {
+  const stages = Object.keys(file.stages);
+  const axes = Object.keys(grid);
+  for (const [axis, values] of Object.entries(layer.axes ?? {})) {
+    if (!axes.includes(axis)) {
+      throw new ConfigError(
+        locate(["axes", axis], `no grid axis "${axis}"${suggestion(axis, axes)}`),
+      );
+    }
+    for (const [value, overrides] of Object.entries(values)) {
+      for (const node of Object.keys(overrides ?? {})) {
+        const path = ["axes", axis, value, node];
+        if (!stages.includes(node)) {
+          throw new ConfigError(locate(path, `no stage "${node}"${suggestion(node, stages)}`));
+        }
+        if (!file.stages[node]!.each.includes(axis)) {
+          throw new ConfigError(
+            locate(path, `stage "${node}" does not vary over "${axis}"; add it to its each`),
+          );
+        }
+      }
+    }
+  }
+}
+
+function checkAxisValues(
+  layer: Layer,
+  { locate }: Known,
+  valuesOf: (axis: string) => readonly string[],
+): void {
+  for (const [axis, entries] of Object.entries(layer.axes ?? {})) {
+    const values = valuesOf(axis);
+    for (const value of Object.keys(entries)) {
+      if (!values.includes(value)) {
+        throw new ConfigError(
+          locate(
+            ["axes", axis, value],
+            `"${value}" is no value of grid.${axis}${suggestion(value, values)}`,
+          ),
+        );
+      }
+    }
+  }
+}
+
+/** What `$name` means must have one meaning: the grid and what is included come before `define`. */
+function checkDefinitions(layer: Layer, { file, grid, locate }: Known): void {
+  for (const name of Object.keys(layer.define ?? {})) {
+    const path = ["define", name];
+    if (Object.hasOwn(file.include, name)) {
+      const included = join("experiments", file.include[name]!);
+      throw new ConfigError(
+        locate(path, `$${name} is what is included from ${included}; change that file`),
+      );
+    }
+    if (Object.hasOwn(grid, name)) {
+      throw new ConfigError(locate(path, `$${name} is the value of a grid axis; set grid.${name}`));
+    }
+  }
+}
+
+/** A definition for this run alone must be one that params refer to. */
+function checkReferred(set: Layer, layers: readonly Layer[], locate: Locate): void {
+  const referred = new Set(layers.flatMap(({ stages, axes }) => references([stages, axes])));
+  const names = [...new Set([...referred].map((path) => path.split(".")[0]!))];
+  for (const [name, value] of Object.entries(set.define ?? {})) {
+    if (!names.includes(name)) {
+      throw new ConfigError(
+        locate(["define", name], `no param refers to $${name}${nearName(name, names)}`),
+      );
+    }
+    for (const path of leaves(value, [name])) {
+      const full = path.join(".");
+      const used = [...referred].some((other) =>
+        `${full}.`.startsWith(`${other}.`) || `${other}.`.startsWith(`${full}.`)
+      );
+      if (!used) {
+        const near = [...referred].filter((other) => other.startsWith(`${name}.`));
+        throw new ConfigError(
+          locate(["define", ...path], `no param refers to $${full}${suggestion(full, near)}`),
+        );
+      }
+    }
+  }
+}
+
+/** The `name.key` of all `$name.key` below a value. */
+function references(value: unknown): string[] {
+  if (typeof value === "string") return /^\$[^$]/.test(value) ? [value.slice(1)] : [];
+  if (value === null || typeof value !== "object") return [];
+  return Object.values(value).flatMap(references);
+}
+
+/** Paths to what is no map, or an empty one. */
+function leaves(value: unknown, path: readonly string[]): (readonly string[])[] {
+  if (!isMap(value) || Object.keys(value).length === 0) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]));
+}
+
+function checkGrid({ file, grid, exclude, locate }: Known): void {
+  const axes = Object.keys(grid);
+  for (const [index, entry] of exclude.entries()) {
+    for (const axis of Object.keys(entry)) {
+      if (!axes.includes(axis)) {
+        throw new ConfigError(
+          locate(["exclude", index, axis], `no grid axis "${axis}"${suggestion(axis, axes)}`),
+        );
+      }
+    }
+  }
+  const used = [...new Set(Object.values(file.stages).flatMap(({ each }) => each))];
+  for (const [axis, values] of Object.entries(grid)) {
+    if (!used.includes(axis)) {
+      throw new ConfigError(
+        locate(["grid", axis], `no stage varies over "${axis}"${suggestion(axis, used)}`),
+      );
+    }
+    const names = values.map(String);
+    const twice = names.find((value, index) => names.indexOf(value) !== index);
+    if (twice !== undefined) {
+      throw new ConfigError(locate(["grid", axis], `value ${twice} stands twice`));
+    }
+    // Values without any override need no entry, unless the axis lists its values.
+    const listed = Object.keys(file.axes[axis] ?? {});
+    const unknown = listed.length > 0 && names.find((value) => !listed.includes(value));
+    if (unknown) {
+      const position = names.indexOf(unknown);
+      throw new ConfigError(
+        locate(
+          ["grid", axis, position],
+          `"${unknown}" is no value of axes.${axis}${suggestion(unknown, listed)}`,
+        ),
+      );
+    }
+  }
+}
