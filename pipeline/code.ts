@@ -82,7 +82,8 @@ export async function loadBundles(
   return bundles;
 }
 
-function holdsCode(store: Store, fingerprint: Sha256): boolean {
+/** Whether a bundle's code stands intact where bundles are kept. */
+export function holdsCode(store: Store, fingerprint: Sha256): boolean {
   const path = codePath(store, fingerprint);
   const both = statOf(path) !== undefined && statOf(`${path}.map`) !== undefined;
   return both && hashFile(path) === fingerprint;
