@@ -25,20 +25,29 @@ export class InputChangedError extends LockstepError {
   override name = "InputChangedError";
 }
 
+/** Whether the operating system refused to write, by permission or since the place is read-only. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Error && /os error 30|EROFS/.test(error.message);
+}
+
 /**
  * The message of any error for people: what the operating system refused in a sentence with what to
- * do, an expected failure as it is, a bug with its stack.
+ * do, an expected failure as it is, a bug with its stack. What a stage says of the system may lack
+ * what to do; the engine's own messages do not.
  */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.message;
+  const expected: boolean = error instanceof LockstepError;
+  if (expected && !(error instanceof StageError)) return text;
   if (/os error 28|ENOSPC|database or disk is full|No space left/.test(text)) {
     return `No space left on the device: ${text}; free some, or give another place with --outputs, ` +
       "and run the same command again: finished work is kept";
   }
-  if (/os error 30|EROFS/.test(text) || error instanceof Deno.errors.PermissionDenied) {
+  if (isRefused(error)) {
     return `The system refused: ${text}; make the place writable for this user, or give another ` +
       "with --outputs";
   }
-  return error instanceof LockstepError ? text : error.stack ?? text;
+  return expected ? text : error.stack ?? text;
 }

@@ -27,7 +27,7 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
-  const store = new Store(join(outputs, "store"));
+  const store = new Store(join(outputs, "store"), { reading: !options.repair });
   try {
     const { findings } = await look({ project, outputs, store }, options, print);
     if (findings.length === 0 || !options.repair) return isSound(findings) ? 0 : 1;

@@ -212,6 +212,34 @@ Deno.test("--repair brings the code of a stage back without running it", async (
   assertEquals(repaired.events.filter(({ event }) => event === "executed"), []);
 });
 
+Deno.test("plan, why, status and trace leave damage where it is, for audit to tell", async () => {
+  using project = toyProject();
+  await project.executed();
+  const { key, outputs } = locked(project).get("gather")!;
+  const trace = `outputs/store/traces/${key.slice(0, 2)}/${key.slice(2)}.json`;
+  const page = outputs["page"]!;
+  for (const path of [blobPath(project, page), project.path(trace)]) {
+    const original = Deno.readFileSync(path);
+    alter(path, 3);
+    const planned = await project.run(["plan"]);
+    assertStringIncludes(planned.stdout, "run    gather");
+    assertStringIncludes(planned.stderr, `damaged: ${path}`);
+    for (const args of [["why", "gather"], ["status"], ["reproduce", "--dry-run"]]) {
+      assertEquals((await project.run(args)).code, 0, args[0]);
+    }
+    await project.run(["trace", "gather"]);
+    assertEquals([...Deno.readDirSync(project.path("outputs/store/aside"))], []);
+    const told = await project.run(["audit"]);
+    assertEquals(told.code, 1);
+    assertStringIncludes(told.stdout, "altered ");
+    // Not even with a catalogue that is made anew, for which every trace is read.
+    Deno.removeSync(project.path("outputs/store/catalog.sqlite"));
+    assertEquals((await project.run(["audit"])).stdout.includes("altered "), true);
+    Deno.chmodSync(path, 0o644);
+    Deno.writeFileSync(path, original);
+  }
+});
+
 Deno.test("a deleted or garbled catalogue is made anew", async () => {
   using project = toyProject();
   await project.executed();
