@@ -19,8 +19,8 @@ import type { Manifest, Trace } from "./trace.ts";
 import { isSealedPage, TRACE_PAGE } from "./trace_page.ts";
 
 /**
- * One thing that is not as it should be. `leftover` is what an interrupted or failed run left in the
- * store: it belongs to nothing, and does no harm.
+ * One thing that is not as it should be. A `leftover`, a blob that no trace names or a file half
+ * written, is of an interrupted or failed run: it belongs to nothing, and does no harm.
  */
 export interface Finding {
   readonly problem: "altered" | "missing" | "orphaned" | "leftover";

@@ -9,7 +9,7 @@
  * store/traces/9c/02….json    what a key produced, sealed
  * store/code/                 bundles of stages, kept so as not to bundle again
  * store/scratch/              private folders of running instances
- * store/checkpoints/KEY/      of interrupted instances
+ * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
