@@ -19,8 +19,8 @@ import type { Manifest, Trace } from "./trace.ts";
 import { isSealedPage, TRACE_PAGE } from "./trace_page.ts";
 
 /**
- * One thing that is not as it should be. `leftover` is what an interrupted or failed run left in the
- * store: it belongs to nothing, and does no harm.
+ * One thing that is not as it should be. A `leftover`, a blob that no trace names or a file half
+ * written, is of an interrupted or failed run: it belongs to nothing, and does no harm.
  */
 export interface Finding {
   readonly problem: "altered" | "missing" | "orphaned" | "leftover";
@@ -29,6 +29,8 @@ export interface Finding {
   readonly path: string;
   /** The instances it belongs to; empty for an orphan. */
   readonly instances: readonly string[];
+  /** Of a blob: the keys of the traces that name it. */
+  readonly keys?: readonly Sha256[];
   readonly message: string;
   /** The run that makes it again, `fusion.smoke`. */
   readonly run?: string;
@@ -83,10 +85,10 @@ export async function auditStore(
   for (const [name, { path }] of blobs) {
     const found = digests.get(path)!;
     const owners = [...users.get(name as Sha256) ?? []];
-    const instances = names(owners);
+    const whose = { instances: names(owners), keys: owners.map(({ key }) => key) };
     if (path.endsWith(".tmp")) {
       const message = "a file half written";
-      findings.push({ problem: "leftover", what: "blob", path, instances, message });
+      findings.push({ problem: "leftover", what: "blob", path, ...whose, message });
     } else if (found !== name) {
       const message = found instanceof Error ? found.message : `its content has digest ${found}`;
       const run = owners[0]?.run;
@@ -94,13 +96,13 @@ export async function auditStore(
         problem: "altered",
         what: "blob",
         path,
-        instances,
+        ...whose,
         message,
         ...(run ? { run } : {}),
       });
     } else if (owners.length === 0) {
       const message = "no trace names it";
-      findings.push({ problem: "leftover", what: "blob", path, instances, message });
+      findings.push({ problem: "leftover", what: "blob", path, ...whose, message });
     }
   }
   for (const [digest, owners] of users) {
@@ -110,6 +112,7 @@ export async function auditStore(
       what: "blob",
       path: store.blobPath(digest),
       instances: names([...owners]),
+      keys: [...owners].map(({ key }) => key),
       message: "a trace names it",
       run: [...owners][0]!.run,
     });

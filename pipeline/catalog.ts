@@ -71,7 +71,18 @@ export class Catalog {
   /** Whether the catalogue was just made and knows nothing of what the store holds. */
   readonly isNew: boolean;
 
-  constructor(path: string) {
+  /** Whether it stands nowhere but in memory, and ends with the process. */
+  readonly inMemory: boolean;
+
+  /** Opens the catalogue at a path, or without one a new one in memory. */
+  constructor(path?: string) {
+    this.inMemory = path === undefined;
+    if (path === undefined) {
+      this.#database = new DatabaseSync(":memory:");
+      this.#database.exec(TABLES);
+      this.isNew = true;
+      return;
+    }
     // One at a time: SQLite does not take two processes making one database at once.
     using turn = Deno.openSync(`${path}.lock`, { write: true, create: true });
     turn.lockSync(true);

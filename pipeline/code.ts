@@ -42,7 +42,8 @@ export function writeModule(store: Store, fingerprint: Sha256, target: string): 
 }
 
 /**
- * The bundles of the given stages. Each one's code stands at {@linkcode codePath}.
+ * The bundles of the given stages. Each one's code stands at {@linkcode codePath}, unless the store
+ * can't be written to.
  *
  * @throws {ConfigError} If a stage can't be bundled.
  */
@@ -64,9 +65,11 @@ export async function loadBundles(
   const packages = readPackages(root);
   const bundler = bundlerVersion(packages);
   for (const [stage, { code, map, ...bundle }] of await bundleStages(root, stale, packages)) {
-    const path = codePath(store, bundle.fingerprint);
-    writeAtomically(`${path}.map`, map);
-    writeAtomically(path, code);
+    if (!store.catalog.inMemory) {
+      const path = codePath(store, bundle.fingerprint);
+      writeAtomically(`${path}.map`, map);
+      writeAtomically(path, code);
+    }
     const files: Record<string, Stat> = {};
     for (const path of [...Object.keys(bundle.sources), ...packages.files]) {
       const stat = statOf(join(root, path));
@@ -82,7 +85,8 @@ export async function loadBundles(
   return bundles;
 }
 
-function holdsCode(store: Store, fingerprint: Sha256): boolean {
+/** Whether a bundle's code stands intact where bundles are kept. */
+export function holdsCode(store: Store, fingerprint: Sha256): boolean {
   const path = codePath(store, fingerprint);
   const both = statOf(path) !== undefined && statOf(`${path}.map`) !== undefined;
   return both && hashFile(path) === fingerprint;

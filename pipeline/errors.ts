@@ -31,21 +31,29 @@ export function refusal(text: string): "full" | "read-only" | undefined {
   return /os error 30|EROFS/.test(text) ? "read-only" : undefined;
 }
 
+/** Whether the operating system refused to write, by permission or since the place is read-only. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Error && refusal(error.message) === "read-only";
+}
+
 /**
  * The message of any error for people: what the operating system refused in a sentence with what to
- * do, an expected failure as it is, a bug with its stack.
+ * do, an expected failure as it is, a bug with its stack. What a stage says of the system may lack
+ * what to do; the engine's own messages do not.
  */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.message;
-  const refused = refusal(text);
-  if (refused === "full") {
+  const expected: boolean = error instanceof LockstepError;
+  if (expected && !(error instanceof StageError)) return text;
+  if (refusal(text) === "full") {
     return `No space left on the device: ${text}; free some, or give another place with --outputs, ` +
       "and run the same command again: finished work is kept";
   }
-  if (refused === "read-only" || error instanceof Deno.errors.PermissionDenied) {
+  if (isRefused(error)) {
     return `The system refused: ${text}; make the place writable for this user, or give another ` +
       "with --outputs";
   }
-  return error instanceof LockstepError ? text : error.stack ?? text;
+  return expected ? text : error.stack ?? text;
 }

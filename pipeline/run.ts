@@ -14,7 +14,7 @@ import type { Sha256 } from "./hash.ts";
 import { isHeld, type Owner, tryLock } from "./mutex.ts";
 import { decide, type Decision, type PlanInput } from "./plan.ts";
 import type { Platform } from "./platform.ts";
-import { openScratch, type Scratch } from "./scratch.ts";
+import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { Store } from "./store.ts";
 import type { Trace } from "./trace.ts";
@@ -255,6 +255,7 @@ class Runner {
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
     } finally {
       this.#scratch.remove(scratch);
+      if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(store, key);
     }
   }
 }

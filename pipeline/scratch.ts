@@ -1,10 +1,13 @@
 /**
- * Scratch folders: one per process, cleared when it ends, or by the next run if it was killed.
+ * Scratch folders: one per process, cleared when it ends, or by the next run if it was killed. The
+ * same for checkpoint folders in which nothing was saved; one that holds a state is kept for its key.
  *
  * @module
  */
 import { join } from "node:path";
-import { isHeld, tryLock } from "./mutex.ts";
+import { statOf } from "./catalog.ts";
+import { isHeld, isLocked, tryLock } from "./mutex.ts";
+import { OWNER_FILE } from "./executor/protocol.ts";
 import type { Store } from "./store.ts";
 
 /** This process's scratch folder. */
@@ -31,6 +34,12 @@ export async function openScratch(store: Store): Promise<Scratch> {
     removeTree(join(root, name));
     dead.release();
   }
+  for (const { name: key } of Deno.readDirSync(join(store.root, "checkpoints"))) {
+    const unused = await tryLock(locks, key);
+    if (!isHeld(unused)) continue;
+    await dropEmptyCheckpoints(store, key);
+    unused.release();
+  }
   Deno.mkdirSync(join(root, own));
   let count = 0;
   return {
@@ -45,6 +54,17 @@ export async function openScratch(store: Store): Promise<Scratch> {
       lock.release();
     },
   };
+}
+
+/**
+ * Removes a key's checkpoint folder if no state was saved in it, unless a process is still ending
+ * there. The caller holds the key's lock.
+ */
+export async function dropEmptyCheckpoints(store: Store, key: string): Promise<void> {
+  const folder = store.checkpointPath(key);
+  if (!statOf(folder)) return;
+  if ([...Deno.readDirSync(folder)].some(({ name }) => name !== OWNER_FILE)) return;
+  if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
 }
 
 function removeTree(path: string): void {

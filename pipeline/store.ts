@@ -9,7 +9,7 @@
  * store/traces/9c/02….json    what a key produced, sealed
  * store/code/                 bundles of stages, kept so as not to bundle again
  * store/scratch/              private folders of running instances
- * store/checkpoints/KEY/      of interrupted instances
+ * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
@@ -23,7 +23,7 @@
  */
 import { basename, dirname, join } from "node:path";
 import { Catalog, sameStat, type Stat, statOf, type TraceRow } from "./catalog.ts";
-import { LockstepError } from "./errors.ts";
+import { isRefused, LockstepError } from "./errors.ts";
 import { hashFile, isSha256, type Sha256, sha256 } from "./hash.ts";
 import { seal, syncFolder, unseal, writeAtomically } from "./sealed.ts";
 import type { Manifest, OutputRecord, Trace } from "./trace.ts";
@@ -33,29 +33,42 @@ const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "
 /** State of a stored blob. */
 export type BlobState = "ok" | "missing" | "damaged";
 
-/** Called for every damaged file that is found and set aside. */
+/** Called for every damaged file that is found, and set aside unless the store is for reading. */
 export type DamageListener = (path: string, message: string) => void;
+
+/** What a store is opened for. */
+export interface StoreOptions {
+  /**
+   * To read only: damaged files stay where they are, and where the place can't be written to, the
+   * catalogue is made in memory.
+   */
+  readonly reading?: boolean;
+  readonly onDamage?: DamageListener;
+}
 
 /** An open store. */
 export class Store {
   readonly root: string;
   readonly catalog: Catalog;
-  onDamage: DamageListener = () => {};
+  onDamage: DamageListener;
+  readonly #reading: boolean;
 
   /**
    * Opens the store below a folder, making it if needed.
    *
-   * @throws {LockstepError} If the folder can't be written to.
+   * @throws {LockstepError} If the folder can't be written to, and is not just to be read.
    */
-  constructor(root: string) {
+  constructor(root: string, { reading = false, onDamage = () => {} }: StoreOptions = {}) {
     this.root = root;
+    this.#reading = reading;
+    this.onDamage = onDamage;
     try {
       for (
         const folder of FOLDERS
       ) {
         Deno.mkdirSync(join(root, folder), { recursive: true });
       }
-      this.catalog = new Catalog(join(root, "catalog.sqlite"));
+      this.catalog = openCatalog(join(root, "catalog.sqlite"), reading);
       if (this.catalog.isNew) this.#rebuildCatalog();
     } catch (cause) {
       throw new LockstepError(
@@ -111,7 +124,7 @@ export class Store {
 
   /**
    * The state of a blob, without reading it where its size and time are those it had when it was
-   * last hashed. A damaged one is set aside.
+   * last hashed. A damaged one is set aside, but not in a store for reading.
    */
   check(digest: Sha256): BlobState {
     const stat = statOf(this.blobPath(digest));
@@ -121,7 +134,7 @@ export class Store {
     return this.verify(digest);
   }
 
-  /** The state of a blob by reading it whole. A damaged one is set aside. */
+  /** The state of a blob by reading it whole; what is done about a damaged one is as above. */
   verify(digest: Sha256): BlobState {
     const path = this.blobPath(digest);
     const stat = statOf(path);
@@ -166,7 +179,7 @@ export class Store {
     return this.trace(key)?.outputs;
   }
 
-  /** A key's trace; `undefined` if there is none, or it is damaged, which sets it aside. */
+  /** A key's trace; `undefined` if there is none, or it is damaged, when it is set aside. */
   trace(key: Sha256): Trace | undefined {
     const path = this.tracePath(key);
     let trace: Trace;
@@ -202,8 +215,9 @@ export class Store {
     }
   }
 
-  /** Moves a damaged file out of the way, keeping it for a look. */
+  /** Moves a damaged file out of the way, keeping it for a look; who only reads just tells. */
   setAside(path: string, message: string): void {
+    if (this.#reading) return this.onDamage(path, message);
     const folder = join(this.root, "aside");
     Deno.mkdirSync(folder, { recursive: true });
     let target = join(folder, basename(path));
@@ -220,6 +234,16 @@ export class Store {
     this.catalog.transaction(() => {
       for (const key of this.traceKeys()) this.trace(key);
     });
+  }
+}
+
+/** The catalogue at a path; for who only reads one in memory where that place can't be written to. */
+function openCatalog(path: string, reading: boolean): Catalog {
+  try {
+    return new Catalog(path);
+  } catch (error) {
+    if (reading && isRefused(error)) return new Catalog();
+    throw error;
   }
 }
 

@@ -4,9 +4,11 @@
  * @module
  */
 import { join } from "node:path";
-import { auditStore, type Finding } from "../audit.ts";
+import { type AuditResult, auditStore, type Finding } from "../audit.ts";
 import { statOf } from "../catalog.ts";
+import { holdsCode, keepCode } from "../code.ts";
 import { LockstepError } from "../errors.ts";
+import type { Sha256 } from "../hash.ts";
 import { latestNames, type LatestRun, readLatest } from "../latest.ts";
 import { Store } from "../store.ts";
 import type { Options } from "./options.ts";
@@ -25,35 +27,95 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
-  const store = new Store(join(outputs, "store"));
-  const findings = await look(project, outputs, store, options, print);
+  const store = new Store(join(outputs, "store"), { reading: !options.repair });
+  try {
+    const { findings } = await look({ project, outputs, store }, options, print);
+    if (findings.length === 0 || !options.repair) return isSound(findings) ? 0 : 1;
+    return await repair({ project, outputs, store }, { findings, options, print });
+  } finally {
+    store.close();
+  }
+}
+
+/** What is audited. */
+interface Audited {
+  readonly project: Project;
+  readonly outputs: string;
+  readonly store: Store;
+}
+
+/** Mends what was found; 0 if that left nothing unsound and every run that was broken ended well. */
+async function repair(
+  audited: Audited,
+  { findings, options, print }: {
+    findings: readonly Finding[];
+    options: Options;
+    print: Print;
+  },
+): Promise<number> {
+  const { project, outputs, store } = audited;
+  const tell = (message: string) => say(options, print, "aside", message);
+  const runs = latestRuns(store);
+  setAside(findings, runs, audited, tell);
+  const anyRecord = findings.some((finding) => finding.what === "record");
+  let code = 0;
+  for (const [name, run] of runs) {
+    if (!anyRecord && !findings.some((finding) => isOf(finding, name, run))) continue;
+    say(options, print, "repair", `making again what ${name} lost`);
+    code = Math.max(code, await remake(project, options, run));
+  }
+  if (dropLost(findings, store, tell) > 0) {
+    // What else those traces named belongs to nothing now.
+    const { findings: left } = await auditStore(project.root, outputs, store);
+    setAside(left.filter(({ problem }) => problem === "leftover"), runs, audited, tell);
+  }
+  const { findings: left } = await look(audited, options, print);
+  return isSound(left) ? code : 1;
+}
+
+function latestRuns(store: Store): Map<string, LatestRun> {
   const runs = new Map<string, LatestRun>();
   for (const name of latestNames(store)) {
     const run = readLatest(name, store);
     if (run) runs.set(name, run);
   }
-  if (findings.length === 0 || !options.repair) {
-    store.close();
-    return isSound(findings) ? 0 : 1;
+  return runs;
+}
+
+/** Whether a run may make again what a finding is about. */
+function isOf({ run, keys }: Finding, name: string, { keys: named }: LatestRun): boolean {
+  return run === name || Object.values(named).some((key) => keys?.includes(key));
+}
+
+/**
+ * Brings lost code back, which is kept outside of `blobs/` too, and sets traces aside whose outputs
+ * or code are gone for good: no run made them again. Those that a latest run names stay, since that
+ * run failed. Returns how many it set aside.
+ */
+function dropLost(
+  findings: readonly Finding[],
+  store: Store,
+  tell: (message: string) => void,
+): number {
+  const named = new Set([...latestRuns(store).values()].flatMap(({ keys }) => Object.values(keys)));
+  let dropped = 0;
+  for (const key of new Set(findings.flatMap(({ keys }) => keys ?? []))) {
+    const trace = store.trace(key);
+    if (!trace) continue;
+    const code = trace.ingredients["code"] as Sha256;
+    if (store.check(code) !== "ok" && holdsCode(store, code)) keepCode(store, code);
+    const whole = store.check(code) === "ok" &&
+      Object.values(trace.outputs).every((output) => store.checkOutput(output) === "ok");
+    if (whole || named.has(key)) continue;
+    store.setAside(store.tracePath(key), "what it names is lost");
+    store.catalog.removeTrace(key);
+    tell(
+      `set aside the trace of ${trace.instance}, ${key}: what it names is lost, and no run as it ` +
+        "stands makes it again; ask for its run to have it made",
+    );
+    dropped++;
   }
-  setAside(findings, runs, store, {
-    project,
-    tell: (message) => say(options, print, "aside", message),
-  });
-  // Results no lock or latest run needs are set aside and not made again.
-  const broken = new Set(findings.map((finding) => finding.run).filter((run) => run !== undefined));
-  const anyRecord = findings.some((finding) => finding.what === "record");
-  store.close();
-  let code = 0;
-  for (const [name, run] of runs) {
-    if (!anyRecord && !broken.has(name)) continue;
-    say(options, print, "repair", `making again what ${name} lost`);
-    code = Math.max(code, await remake(project, options, run));
-  }
-  const after = new Store(join(outputs, "store"));
-  const left = await look(project, outputs, after, options, print);
-  after.close();
-  return isSound(left) ? code : 1;
+  return dropped;
 }
 
 /** Leftovers are told, but make nothing unsound. */
@@ -62,12 +124,10 @@ function isSound(findings: readonly Finding[]): boolean {
 }
 
 async function look(
-  project: Project,
-  outputs: string,
-  store: Store,
+  { project, outputs, store }: Audited,
   options: Options,
   print: Print,
-): Promise<readonly Finding[]> {
+): Promise<AuditResult> {
   const begun = performance.now();
   const result = await auditStore(project.root, outputs, store);
   const seconds = Math.round(performance.now() - begun) / 1000;
@@ -84,7 +144,7 @@ async function look(
         seconds,
       }),
     );
-    return findings;
+    return result;
   }
   for (const { problem, what, path, instances, message } of findings) {
     if (problem === "leftover") continue;
@@ -105,14 +165,14 @@ async function look(
     );
   }
   print(bad === 0 ? `sound     ${size}` : `unsound   ${bad} findings; ${size}`);
-  return findings;
+  return result;
 }
 
 function setAside(
   findings: readonly Finding[],
   runs: ReadonlyMap<string, LatestRun>,
-  store: Store,
-  { project, tell }: { project: Project; tell: (message: string) => void },
+  { project, store }: Audited,
+  tell: (message: string) => void,
 ): void {
   for (const finding of findings) {
     const path = finding.what === "lock" ? join(project.root, finding.path) : finding.path;

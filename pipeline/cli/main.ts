@@ -71,7 +71,10 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
   const session = await openSession(
     project,
     options,
-    (path, message) => console.error(`damaged: ${path}: ${message}`),
+    {
+      reading: true,
+      onDamage: (path, message) => console.error(`damaged: ${path}: ${message}`),
+    },
   );
   try {
     if (options.command === "status") showStatus(session, options, print);

@@ -52,7 +52,7 @@ export async function reproduce(
     const session = await openSession(
       project,
       options,
-      (path, message) => listener({ event: "damaged", path, message }),
+      { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
     );
     if (options.locked) requireLock(project, session);
     planned = true;

@@ -14,7 +14,7 @@ import { type LatestRun, readLatest } from "../latest.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan.ts";
 import { type Platform, resolvePlatform } from "../platform.ts";
 import type { Stage } from "../stage.ts";
-import { Store } from "../store.ts";
+import { Store, type StoreOptions } from "../store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 
@@ -63,7 +63,7 @@ export function stageMap(project: Project): Map<string, Stage> {
 export async function openSession(
   project: Project,
   options: Options,
-  onDamage: Store["onDamage"] = () => {},
+  storeOptions: StoreOptions = {},
 ): Promise<Session> {
   const { root } = project;
   const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
@@ -82,8 +82,7 @@ export async function openSession(
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const platform = await resolvePlatform(numeric ? options.backend : "wasm");
   const outputs = outputsFolder(project, options);
-  const store = new Store(join(outputs, "store"));
-  store.onDamage = onDamage;
+  const store = new Store(join(outputs, "store"), storeOptions);
   const bundles = await loadBundles(root, used, store);
   const name = `${experiment.name}.${experiment.profile}`;
   store.catalog.readAhead(name);

@@ -28,7 +28,7 @@ export function showTrace(project: Project, options: Options, print: (line: stri
   if (!statOf(folder)) {
     throw new LockstepError(`Cannot trace anything: nothing was run in ${folder} yet`);
   }
-  const store = new Store(folder);
+  const store = new Store(folder, { reading: true });
   try {
     const traces = allTraces(store);
     const index: Index = { traces, makers: makersOf(traces, store) };

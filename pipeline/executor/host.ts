@@ -8,7 +8,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { refusal } from "../errors.ts";
 import type { Artifact, Stage } from "../stage.ts";
-import type { FailureKind, Message, Task, TaskInput } from "./protocol.ts";
+import {
+  type FailureKind,
+  type Message,
+  OWNER_FILE,
+  type Task,
+  type TaskInput,
+} from "./protocol.ts";
 
 const encoder = new TextEncoder();
 
@@ -48,7 +54,7 @@ function toArtifact(input: TaskInput, many: boolean): Artifact {
  * Checkpoints belong to one process at a time: one whose engine was killed may still be ending.
  */
 async function ownCheckpoints(folder: string): Promise<void> {
-  const file = await Deno.open(join(folder, ".owner"), { write: true, create: true });
+  const file = await Deno.open(join(folder, OWNER_FILE), { write: true, create: true });
   await file.lock(true);
 }
 

@@ -8,6 +8,9 @@
 import type { Json } from "../canonical.ts";
 import type { Backend, StageProgress } from "../stage.ts";
 
+/** In a folder of checkpoints: locked by the process that works there. */
+export const OWNER_FILE = ".owner";
+
 /** An input artifact, as paths the process may read. */
 export interface TaskInput {
   readonly at: Readonly<Record<string, string>>;

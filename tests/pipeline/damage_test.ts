@@ -166,6 +166,80 @@ Deno.test("audit names artifact and stage, and --repair makes only what is lost 
   assertEquals(project.read("lock/toy.smoke.lock"), lock);
 });
 
+Deno.test("--repair sets aside a trace whose lost output no run as it stands makes", async () => {
+  using project = toyProject();
+  const changed = ["--only", "steps/ann/1", "--set", "steps.steps=4"];
+  await project.executed(...changed);
+  await project.executed();
+  const blobs = project.path("outputs/store/blobs");
+  // 4 steps of 3 v + 1 from 1.
+  const [path] = findContent(blobs, "Ann 121");
+  alter(path!, 0);
+  const repaired = await project.run(["audit", "--repair"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  assertStringIncludes(repaired.stdout, "set aside the trace of steps/ann/1");
+  const clean = await project.run(["audit"]);
+  assertEquals(clean.code, 0, clean.stdout);
+  assert(!clean.stdout.includes("leftover"), clean.stdout);
+  assertEquals(findContent(blobs, "a121"), [], "what else the trace named is gone too");
+  assertEquals(await project.executed(), []);
+  assertEquals(await project.executed(...changed), ["steps/ann/1"]);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("--repair makes again what one run takes from another, which has moved on", async () => {
+  using project = toyProject();
+  project.edit("experiments/toy.yaml", "smoke: {}", "smoke: {}\n  other: {}");
+  await project.executed();
+  assertEquals(await project.executed("--profile", "other"), []);
+  await project.executed("--set", "steps.steps=4");
+  // 3 steps of 3 v + 1 from 1.
+  Deno.removeSync(findContent(project.path("outputs/store/blobs"), "Ann 40")[0]!);
+  const repaired = await project.run(["audit", "--repair"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  assertEquals(await project.executed("--profile", "other"), []);
+});
+
+Deno.test("--repair brings the code of a stage back without running it", async () => {
+  using project = toyProject();
+  await project.executed();
+  const blobs = project.path("outputs/store/blobs");
+  const code = walk(blobs).filter((path) => Deno.readTextFileSync(path).includes("told to fail"));
+  assertEquals(code.length, 1);
+  Deno.removeSync(code[0]!);
+  const repaired = await project.run(["audit", "--repair", "--json"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  assertEquals(repaired.events.filter(({ event }) => event === "executed"), []);
+});
+
+Deno.test("plan, why, status and trace leave damage where it is, for audit to tell", async () => {
+  using project = toyProject();
+  await project.executed();
+  const { key, outputs } = locked(project).get("gather")!;
+  const trace = `outputs/store/traces/${key.slice(0, 2)}/${key.slice(2)}.json`;
+  const page = outputs["page"]!;
+  for (const path of [blobPath(project, page), project.path(trace)]) {
+    const original = Deno.readFileSync(path);
+    alter(path, 3);
+    const planned = await project.run(["plan"]);
+    assertStringIncludes(planned.stdout, "run    gather");
+    assertStringIncludes(planned.stderr, `damaged: ${path}`);
+    for (const args of [["why", "gather"], ["status"], ["reproduce", "--dry-run"]]) {
+      assertEquals((await project.run(args)).code, 0, args[0]);
+    }
+    await project.run(["trace", "gather"]);
+    assertEquals([...Deno.readDirSync(project.path("outputs/store/aside"))], []);
+    const told = await project.run(["audit"]);
+    assertEquals(told.code, 1);
+    assertStringIncludes(told.stdout, "altered ");
+    // Not even with a catalogue that is made anew, for which every trace is read.
+    Deno.removeSync(project.path("outputs/store/catalog.sqlite"));
+    assertEquals((await project.run(["audit"])).stdout.includes("altered "), true);
+    Deno.chmodSync(path, 0o644);
+    Deno.writeFileSync(path, original);
+  }
+});
+
 Deno.test("a deleted or garbled catalogue is made anew", async () => {
   using project = toyProject();
   await project.executed();

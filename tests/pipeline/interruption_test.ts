@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { isLocked } from "../../pipeline/mutex.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 const SLOW = ["reproduce", "--profile", "slow"];
@@ -80,6 +81,38 @@ Deno.test("Ctrl-C ends within 2 s, keeps finished work and says how to go on", a
     "steps/bob/2",
   ]);
 });
+
+Deno.test("a checkpoint folder in which nothing was saved does not stay behind", async () => {
+  using project = toyProject();
+  const folder = project.path("outputs/store/checkpoints");
+  const keys = () => [...Deno.readDirSync(folder)].map(({ name }) => name);
+  assertEquals((await project.run(["reproduce", "--set", "steps.fail=true"])).code, 1);
+  assertEquals(keys(), [], "after a failure");
+  const slow = ["--set", "steps.delayMs=100000", "--jobs", "1"];
+  const killed = project.start(["reproduce", ...slow]);
+  const held = async () => {
+    return (await Promise.all(keys().map((key) => isLocked(`${folder}/${key}`, ".owner"))))
+      .includes(true);
+  };
+  await until(held);
+  killed.kill("SIGKILL");
+  await finish(killed);
+  await until(async () => !(await held()));
+  assertEquals(keys().length, 1);
+  // One that holds a state is another matter: its key resumes from it.
+  project.write(`outputs/store/checkpoints/${"0".repeat(64)}/state.json`, "{}");
+  await project.executed();
+  assertEquals(keys(), ["0".repeat(64)], "after a kill and another run");
+});
+
+/** Waits for something to hold, 10 s at most. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 500; n++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("It did not come about in 10 s");
+}
 
 /** Waits until the store holds that many traces. */
 async function waitFor(project: TestProject, traces: number): Promise<void> {

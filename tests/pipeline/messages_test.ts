@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { toyProject } from "../rig/project.ts";
 
 const FILE = "experiments/toy.yaml";
@@ -275,6 +275,38 @@ Deno.test("a bug's stack names the file and line that someone wrote", async () =
   const { root, said } = await acting('throw new TypeError("odd");');
   assertStringIncludes(said, 'Stage "word" failed');
   assertStringIncludes(said, `(file://${root}/stages/word.ts:11:`);
+});
+
+Deno.test({
+  name: "a store on a read-only place can be read; to write there fails with one message",
+  // Only root can mount.
+  ignore: Deno.uid() !== 0,
+  async fn() {
+    using project = toyProject();
+    await project.executed();
+    const status = (await project.run(["status"])).stdout;
+    const outputs = project.path("outputs");
+    const mount = async (...args: string[]) => {
+      const { success, stderr } = await new Deno.Command("mount", { args }).output();
+      assert(success, new TextDecoder().decode(stderr));
+    };
+    await mount("--bind", outputs, outputs);
+    try {
+      await mount("-o", "remount,ro,bind", outputs);
+      const refused = await project.run(["reproduce"]);
+      assertEquals(refused.code, 1);
+      assertEquals(refused.stderr.match(/Cannot open the store/g)?.length, 1);
+      assertEquals(refused.stderr.match(/--outputs/g)?.length, 1, refused.stderr);
+      assert(refused.stderr.startsWith("Cannot open the store"), refused.stderr);
+      for (const args of [["audit"], ["trace", "gather"], ["plan"], ["why", "gather"]]) {
+        const read = await project.run(args);
+        assertEquals(read.code, 0, read.stderr);
+      }
+      assertEquals((await project.run(["status"])).stdout, status);
+    } finally {
+      await new Deno.Command("umount", { args: [outputs] }).output();
+    }
+  },
 });
 
 for (
