@@ -37,6 +37,11 @@ export function writeLatest(run: LatestRun, store: Store): boolean {
   return writeSealed(pathOf(`${run.experiment}.${run.profile}`, store), run);
 }
 
+/** Sets a run's record aside: no experiment has that run any more. */
+export function dropLatest(name: string, store: Store): void {
+  store.setAside(pathOf(name, store), "no experiment has this run");
+}
+
 /** The names of all recorded runs, sorted. */
 export function latestNames(store: Store): string[] {
   return [...Deno.readDirSync(join(store.root, "runs"))].map((entry) => entry.name)

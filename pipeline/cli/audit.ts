@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { type AuditResult, auditStore, type Finding } from "../audit.ts";
 import { statOf } from "../catalog.ts";
 import { holdsCode, keepCode } from "../code.ts";
+import { readDocument, valueAt } from "../config/document.ts";
 import { LockstepError } from "../errors.ts";
 import type { Sha256 } from "../hash.ts";
-import { latestNames, type LatestRun, readLatest } from "../latest.ts";
+import { dropLatest, latestNames, type LatestRun, readLatest } from "../latest.ts";
 import { Store } from "../store.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
@@ -60,7 +61,14 @@ async function repair(
   const anyRecord = findings.some((finding) => finding.what === "record");
   let code = 0;
   for (const [name, run] of runs) {
-    if (!anyRecord && !findings.some((finding) => isOf(finding, name, run))) continue;
+    const isBroken = findings.some((finding) => isOf(finding, name, run));
+    if (!isBroken && !anyRecord) continue;
+    if (isGone(project, run)) {
+      if (!isBroken) continue;
+      dropLatest(name, store);
+      tell(`set aside the record of ${name}: the experiments have no such run any more`);
+      continue;
+    }
     say(options, print, "repair", `making again what ${name} lost`);
     code = Math.max(code, await remake(project, options, run));
   }
@@ -80,6 +88,14 @@ function latestRuns(store: Store): Map<string, LatestRun> {
     if (run) runs.set(name, run);
   }
   return runs;
+}
+
+/** Whether the experiments as they stand have no such run. */
+function isGone({ root }: Project, { experiment, profile }: LatestRun): boolean {
+  const relative = `experiments/${experiment}.yaml`;
+  const path = join(root, relative);
+  if (!statOf(path)) return true;
+  return valueAt(readDocument(path, relative).value, ["profiles", profile]) === undefined;
 }
 
 /** Whether a run may make again what a finding is about. */

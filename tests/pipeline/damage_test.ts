@@ -200,6 +200,21 @@ Deno.test("--repair makes again what one run takes from another, which has moved
   assertEquals(await project.executed("--profile", "other"), []);
 });
 
+Deno.test("--repair gives up what a profile made that is no more", async () => {
+  using project = toyProject();
+  const profile = "\n  other: { stages: { steps: { params: { steps: 4 } } } }";
+  project.edit("experiments/toy.yaml", "smoke: {}", `smoke: {}${profile}`);
+  await project.executed();
+  await project.executed("--profile", "other", "--only", "steps");
+  project.edit("experiments/toy.yaml", profile, "");
+  // 4 steps of 3 v + 1 from 1.
+  Deno.removeSync(findContent(project.path("outputs/store/blobs"), "Ann 121")[0]!);
+  const repaired = await project.run(["audit", "--repair"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  assertStringIncludes(repaired.stdout, "set aside the record of toy.other");
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
 Deno.test("--repair brings the code of a stage back without running it", async () => {
   using project = toyProject();
   await project.executed();
