@@ -32,7 +32,7 @@ export async function diff(
 ): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   // A comparison of two lock files needs no store and makes none.
-  const store = statOf(folder) ? new Store(folder) : undefined;
+  const store = statOf(folder) ? new Store(folder, { reading: true }) : undefined;
   if (store) store.onDamage = (path, message) => console.error(`damaged: ${path}: ${message}`);
   try {
     const [a = "", b = ""] = options.operands;
