@@ -8,7 +8,7 @@
  * @module
  */
 import { type Cause, type CutOff, findCauses, findCutOffs } from "./diff/causes.ts";
-import type { InstanceDiff, MetricDelta, Side } from "./diff/sides.ts";
+import type { InstanceDiff, MetricDelta, Side, Standing } from "./diff/sides.ts";
 import { changes } from "./fingerprint.ts";
 import type { LockEntry } from "./lockfile.ts";
 
@@ -55,18 +55,19 @@ function diffInstance(instance: string, before: Side, now: Side): InstanceDiff {
   const code = found?.some(({ ingredient }) => ingredient === "code") ?? false;
   return {
     instance,
-    standing: outputs.length > 0
-      ? (sameKey ? "unstable" : "changed")
-      : sameKey
-      ? "same"
-      : Object.values(current.outputs).some(({ sha256 }) => sha256 !== undefined)
-      ? "unmoved"
-      : "uncompared",
+    standing: standingOf(current, { sameKey, moved: outputs.length > 0 }),
     outputs,
     metrics: metricDeltas(old.metrics, current.metrics),
     changes: sameKey ? [] : found,
     sources: code ? changes(oldTrace!.sources, trace!.sources).map((one) => one.ingredient) : [],
   };
+}
+
+function standingOf(now: LockEntry, o: { sameKey: boolean; moved: boolean }): Standing {
+  if (o.sameKey) return o.moved ? "unstable" : "same";
+  if (o.moved) return "changed";
+  const outputs = Object.values(now.outputs);
+  return outputs.some(({ exactness }) => exactness !== "measured") ? "unmoved" : "uncompared";
 }
 
 function differingOutputs(before: LockEntry, now: LockEntry): string[] {

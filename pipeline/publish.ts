@@ -35,8 +35,8 @@ export function readPublications(store: Store): Publications {
 
 /**
  * Brings `outputs/` up to date with a run's results: writes what is missing or differs. What someone
- * changed is set aside in the store, and told. After a whole run it removes what an earlier run of that name published and this one does not, unless
- * someone changed it.
+ * changed is set aside in the store, and told. After a whole run it removes what an earlier run of
+ * that name published and this one does not, unless someone changed it.
  *
  * @returns What the results publish, written now or there before.
  * @throws {ConfigError} If two instances publish at one path, or one at the trace page's.
@@ -55,7 +55,7 @@ export function publish(
     if (found === sha256) continue;
     const laid = before[path]?.sha256;
     if (found !== undefined && laid !== undefined && found !== laid) {
-      store.setAside(target, "it was changed by hand; a run writes its own results there");
+      store.setAside(target, "it was changed since a run laid it there");
     }
     Deno.mkdirSync(dirname(target), { recursive: true });
     const scratch = `${target}.${Deno.pid}.tmp`;

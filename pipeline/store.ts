@@ -50,7 +50,7 @@ export interface StoreOptions {
 export class Store {
   readonly root: string;
   readonly catalog: Catalog;
-  onDamage: DamageListener;
+  readonly #onDamage: DamageListener;
   readonly #reading: boolean;
 
   /**
@@ -61,7 +61,7 @@ export class Store {
   constructor(root: string, { reading = false, onDamage = () => {} }: StoreOptions = {}) {
     this.root = root;
     this.#reading = reading;
-    this.onDamage = onDamage;
+    this.#onDamage = onDamage;
     try {
       for (
         const folder of FOLDERS
@@ -217,13 +217,13 @@ export class Store {
 
   /** Moves a damaged file out of the way, keeping it for a look; who only reads just tells. */
   setAside(path: string, message: string): void {
-    if (this.#reading) return this.onDamage(path, message);
+    if (this.#reading) return this.#onDamage(path, message);
     const folder = join(this.root, "aside");
     Deno.mkdirSync(folder, { recursive: true });
     let target = join(folder, basename(path));
     for (let n = 2; statOf(target); n++) target = join(folder, `${basename(path)}.${n}`);
     Deno.renameSync(path, target);
-    this.onDamage(path, `${message}; set aside as ${target}`);
+    this.#onDamage(path, `${message}; set aside as ${target}`);
   }
 
   close(): void {

@@ -1,9 +1,9 @@
 /** @module */
 import * as tf from "@tensorflow/tfjs";
+import type { WeightsDropout } from "../kernels/attention/frame.ts";
 import { deviceAttention } from "../kernels/device_attention.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import type { Loops } from "../kernels/scalar.ts";
-import type { StreamKey } from "../random.ts";
 
 /** How rows are grouped into documents and features into heads. */
 export interface AttentionOptions {
@@ -15,14 +15,6 @@ export interface AttentionOptions {
   /** Dropout of the attention weights; none in evaluation. */
   readonly dropout?: WeightsDropout | undefined;
   readonly relative?: RelativeEmbeddings | undefined;
-}
-
-/** Each head of each document has a stream of its own, by its number in the whole batch. */
-export interface WeightsDropout {
-  readonly rate: number;
-  readonly key: StreamKey;
-  /** Documents of the batch before the first here; none unless given. */
-  readonly before?: number;
 }
 
 /**

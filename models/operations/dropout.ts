@@ -1,9 +1,9 @@
 /** @module */
 import type * as tf from "@tensorflow/tfjs";
+import type { WeightsDropout } from "../kernels/attention/frame.ts";
 import { deviceDrop } from "../kernels/device_dropout.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
 import { type StreamKey, streamKey } from "../random.ts";
-import type { WeightsDropout } from "./attention.ts";
 
 /** Where a forward pass in training gets its dropout from; absent in evaluation. */
 export interface Dropout {

@@ -18,7 +18,7 @@ import { Store } from "../store.ts";
 import type { Trace } from "../trace.ts";
 import { printDiff } from "./diff_text.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project } from "./session.ts";
+import { outputsFolder, type Project, READING } from "./session.ts";
 
 /**
  * Compares two runs.
@@ -32,8 +32,7 @@ export async function diff(
 ): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   // A comparison of two lock files needs no store and makes none.
-  const store = statOf(folder) ? new Store(folder, { reading: true }) : undefined;
-  if (store) store.onDamage = (path, message) => console.error(`damaged: ${path}: ${message}`);
+  const store = statOf(folder) ? new Store(folder, READING) : undefined;
   try {
     const [a = "", b = ""] = options.operands;
     const before = await findSide(a, { project, options, store });

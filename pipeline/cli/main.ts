@@ -12,7 +12,7 @@ import { parseOptions } from "./options.ts";
 import { showPlan, showStatus } from "./plan.ts";
 import { reproduce } from "./reproduce.ts";
 import { serve } from "./serve.ts";
-import { openSession, type Project, stageMap } from "./session.ts";
+import { openSession, type Project, READING, stageMap } from "./session.ts";
 import { jsonView, standardOutput, textView } from "./terminal.ts";
 import { showTrace } from "./trace.ts";
 import { showWhy } from "./why.ts";
@@ -68,14 +68,7 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
       view.close();
     }
   }
-  const session = await openSession(
-    project,
-    options,
-    {
-      reading: true,
-      onDamage: (path, message) => console.error(`damaged: ${path}: ${message}`),
-    },
-  );
+  const session = await openSession(project, options, READING);
   try {
     if (options.command === "status") showStatus(session, options, print);
     else if (options.command === "why") showWhy(session, options, print);

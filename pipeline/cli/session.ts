@@ -55,6 +55,12 @@ export function stageMap(project: Project): Map<string, Stage> {
   return new Map(project.stages.map((stage) => [stage.name, stage]));
 }
 
+/** How commands open a store that they only read: damage stays as it is, and is told. */
+export const READING: StoreOptions = {
+  reading: true,
+  onDamage: (path, message) => console.error(`damaged: ${path}: ${message}`),
+};
+
 /**
  * Reads the experiment, opens the store and makes the plan.
  *

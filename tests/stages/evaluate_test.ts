@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { evaluate } from "../../stages/evaluate.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { writeToyCorpus } from "./toy_corpus.ts";
+import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 async function evaluated(fusion: string, params: Record<string, unknown>) {
@@ -14,11 +14,7 @@ async function evaluated(fusion: string, params: Record<string, unknown>) {
   const { outputs } = await runStage(train, {
     fusion,
     seed: 0,
-    d_model: 16,
-    heads: 2,
-    layers: 1,
-    d_ff: 32,
-    batch: 16,
+    ...TOY_MODEL,
     epochs: 6,
     learning_rate: 5e-3,
   }, { directory, inputs: { tokens } });

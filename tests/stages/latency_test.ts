@@ -7,10 +7,10 @@ import { latency } from "../../stages/latency.ts";
 import { latencySchema } from "../../stages/results/inputs.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { writeToyCorpus } from "./toy_corpus.ts";
+import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
-const MODEL = { d_model: 16, heads: 2, layers: 1, d_ff: 32, batch: 16, epochs: 1, seed: 3 };
+const MODEL = { ...TOY_MODEL, epochs: 1, seed: 3 };
 
 async function trained(fusions: readonly string[]) {
   const directory = temporaryFolder();

@@ -17,6 +17,9 @@ function split(count: number, seed: number) {
   return { labels, offsets, ids: Uint16Array.from(ids), clipped: 0 };
 }
 
+/** Params of a classifier that learns {@linkcode writeToyCorpus} in no time. */
+export const TOY_MODEL = { d_model: 16, heads: 2, layers: 1, d_ff: 32, batch: 16 };
+
 /** Writes a small corpus of three classes that a classifier can learn. */
 export function writeToyCorpus(path: string, options: { validation?: boolean } = {}): void {
   writeTokenFile(path, {

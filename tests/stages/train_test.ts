@@ -3,17 +3,13 @@ import { join } from "node:path";
 import { decodeTensors } from "../../models/safetensors.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
-import { writeToyCorpus } from "./toy_corpus.ts";
+import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
   fusion: "gate_scalar",
   seed: 0,
-  d_model: 16,
-  heads: 2,
-  layers: 1,
-  d_ff: 32,
-  batch: 16,
+  ...TOY_MODEL,
   epochs: 3,
   learning_rate: 5e-3,
   checkpoint_every: 4,

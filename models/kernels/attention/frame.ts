@@ -29,15 +29,21 @@ export const WORKGROUP_BYTES = 16384;
  */
 const MOST_PAIRED = 32;
 
+/** Dropout of weights: each head of each document has a stream, by its number in the batch. */
+export interface WeightsDropout {
+  readonly rate: number;
+  readonly key: StreamKey;
+  /** Documents of the batch before the first here; none unless given. */
+  readonly before?: number;
+}
+
 /** What a shader depends on. */
 export interface AttentionTraits {
   /** Features of a head. */
   readonly width: number;
   readonly heads: number;
   readonly causal?: boolean;
-  readonly dropout?:
-    | { readonly rate: number; readonly key: StreamKey; readonly before?: number }
-    | undefined;
+  readonly dropout?: WeightsDropout | undefined;
   /** 2K + 1 with relative embeddings, else 0. */
   readonly distances: number;
 }
