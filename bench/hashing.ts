@@ -9,7 +9,7 @@
  * @module
  */
 import { join } from "node:path";
-import { hashFiles } from "../pipeline/hash_pool.ts";
+import { hashFiles } from "../pipeline/store/hash_pool.ts";
 import { median, timeInTurn } from "./timing.ts";
 
 const MEGABYTE = 1 << 20;

@@ -11,11 +11,11 @@
 import { join } from "node:path";
 import { parseOptions } from "../pipeline/cli/options.ts";
 import { openSession, type Project } from "../pipeline/cli/session.ts";
-import { decide } from "../pipeline/plan.ts";
-import type { Instance } from "../pipeline/graph.ts";
+import { decide } from "../pipeline/plan/plan.ts";
+import type { Instance } from "../pipeline/plan/graph.ts";
 import type { Stage } from "../pipeline/stage.ts";
-import type { Trace } from "../pipeline/trace.ts";
-import { machine } from "../pipeline/executor/instance.ts";
+import type { Trace } from "../pipeline/store/trace.ts";
+import { machine } from "../pipeline/run/executor/instance.ts";
 import { median, timeInTurn } from "./timing.ts";
 
 const ROOT = join(import.meta.dirname!, "..");

@@ -4,14 +4,14 @@
  * @module
  */
 import { join } from "node:path";
-import { type AuditResult, auditStore, type Finding } from "../audit.ts";
-import { statOf } from "../catalog.ts";
-import { holdsCode, keepCode } from "../code.ts";
+import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
+import { statOf } from "../store/catalog.ts";
+import { holdsCode, keepCode } from "../store/code.ts";
 import { readDocument, valueAt } from "../config/document.ts";
 import { LockstepError } from "../errors.ts";
-import type { Sha256 } from "../hash.ts";
-import { dropLatest, latestNames, type LatestRun, readLatest } from "../latest.ts";
-import { Store } from "../store.ts";
+import type { Sha256 } from "../key/hash.ts";
+import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
+import { Store } from "../store/store.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
 import { outputsFolder, type Project } from "./session.ts";

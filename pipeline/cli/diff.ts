@@ -4,18 +4,18 @@
  * @module
  */
 import { join, resolve } from "node:path";
-import { statOf } from "../catalog.ts";
+import { statOf } from "../store/catalog.ts";
 import { suggestion } from "../config/document.ts";
-import { diffRuns, type RunDiff } from "../diff.ts";
-import type { Side } from "../diff/sides.ts";
-import type { Comparison, ValueDiff } from "../diff/comparison.ts";
-import { diffJson } from "../diff/leaves.ts";
-import { diffPage } from "../diff/page.ts";
+import { diffRuns, type RunDiff } from "../views/diff.ts";
+import type { Side } from "../views/diff/sides.ts";
+import type { Comparison, ValueDiff } from "../views/diff/comparison.ts";
+import { diffJson } from "../views/diff/leaves.ts";
+import { diffPage } from "../views/diff/page.ts";
 import { ConfigError } from "../errors.ts";
-import { latestNames, readLatest } from "../latest.ts";
-import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../lockfile.ts";
-import { Store } from "../store.ts";
-import type { Trace } from "../trace.ts";
+import { latestNames, readLatest } from "../store/latest.ts";
+import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
+import { Store } from "../store/store.ts";
+import type { Trace } from "../store/trace.ts";
 import { printDiff } from "./diff_text.ts";
 import type { Options } from "./options.ts";
 import { outputsFolder, type Project, READING } from "./session.ts";

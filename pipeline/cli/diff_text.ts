@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Comparison, describeCause, signed, standings } from "../diff/comparison.ts";
+import { type Comparison, describeCause, signed, standings } from "../views/diff/comparison.ts";
 import type { Options } from "./options.ts";
 
 type Print = (line: string) => void;

@@ -6,7 +6,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { nearName, suggestion } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
-import { BACKENDS } from "../platform.ts";
+import { BACKENDS } from "../key/platform.ts";
 
 /** The commands. */
 export const COMMANDS = [

@@ -4,12 +4,12 @@
  * @module
  */
 import { basename, dirname, join, relative } from "node:path";
-import { statOf } from "../catalog.ts";
+import { statOf } from "../store/catalog.ts";
 import { ConfigError } from "../errors.ts";
 import type { Event, Listener } from "../event.ts";
-import { hashFile, type Sha256 } from "../hash.ts";
-import { writeLatest } from "../latest.ts";
-import { openLive } from "../live.ts";
+import { hashFile, type Sha256 } from "../key/hash.ts";
+import { writeLatest } from "../store/latest.ts";
+import { openLive } from "../views/live.ts";
 import {
   compareWithLock,
   formatLock,
@@ -19,10 +19,10 @@ import {
   readLock,
   toEntry,
   writeLock,
-} from "../lockfile.ts";
-import { publish } from "../publish.ts";
-import { run, type RunOutcome } from "../run.ts";
-import { keepTracePage } from "../trace_page.ts";
+} from "../store/lockfile.ts";
+import { publish } from "../store/publish.ts";
+import { run, type RunOutcome } from "../run/run.ts";
+import { keepTracePage } from "../views/trace_page.ts";
 import type { Options } from "./options.ts";
 import { openSession, type Project, type Session } from "./session.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { serveOutputs } from "../serve.ts";
+import { serveOutputs } from "../views/serve.ts";
 import type { Options } from "./options.ts";
 import { outputsFolder, type Project } from "./session.ts";
 

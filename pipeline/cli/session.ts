@@ -4,17 +4,17 @@
  * @module
  */
 import { join, resolve } from "node:path";
-import type { Bundle } from "../bundle.ts";
-import { loadBundles } from "../code.ts";
+import type { Bundle } from "../key/bundle.ts";
+import { loadBundles } from "../store/code.ts";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
 import { ConfigError } from "../errors.ts";
-import { stageIngredients } from "../fingerprint.ts";
-import { buildGraph, type Graph, type Instance, select } from "../graph.ts";
-import { type LatestRun, readLatest } from "../latest.ts";
-import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan.ts";
-import { type Platform, resolvePlatform } from "../platform.ts";
+import { stageIngredients } from "../key/fingerprint.ts";
+import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
+import { type LatestRun, readLatest } from "../store/latest.ts";
+import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
+import { type Platform, resolvePlatform } from "../key/platform.ts";
 import type { Stage } from "../stage.ts";
-import { Store, type StoreOptions } from "../store.ts";
+import { Store, type StoreOptions } from "../store/store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 

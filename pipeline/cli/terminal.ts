@@ -5,7 +5,7 @@
  * @module
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
-import { remainingSeconds } from "../live.ts";
+import { remainingSeconds } from "../views/live.ts";
 import type { StageProgress } from "../stage.ts";
 
 /** Where a view writes. */

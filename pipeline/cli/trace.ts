@@ -4,11 +4,11 @@
  * @module
  */
 import { join } from "node:path";
-import { allTraces, ancestry, inputsOf, type Makers, makersOf } from "../ancestry.ts";
-import { statOf } from "../catalog.ts";
+import { allTraces, ancestry, inputsOf, type Makers, makersOf } from "../views/ancestry.ts";
+import { statOf } from "../store/catalog.ts";
 import { ConfigError, LockstepError } from "../errors.ts";
-import { Store } from "../store.ts";
-import type { Trace } from "../trace.ts";
+import { Store } from "../store/store.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import { outputsFolder, type Project } from "./session.ts";
 

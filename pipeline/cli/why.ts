@@ -5,9 +5,9 @@
  */
 import { suggestion } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
-import { type Change, changes, shorten } from "../fingerprint.ts";
-import type { Instance } from "../graph.ts";
-import type { Trace } from "../trace.ts";
+import { type Change, changes, shorten } from "../key/fingerprint.ts";
+import type { Instance } from "../plan/graph.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import type { Session } from "./session.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { dirname, join, resolve } from "node:path";
-import type { Json } from "../canonical.ts";
+import type { Json } from "../key/canonical.ts";
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
 import {

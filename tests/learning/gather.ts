@@ -9,9 +9,9 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../../pipeline/errors.ts";
-import { readLatest } from "../../pipeline/latest.ts";
-import { Store } from "../../pipeline/store.ts";
-import type { Trace } from "../../pipeline/trace.ts";
+import { readLatest } from "../../pipeline/store/latest.ts";
+import { Store } from "../../pipeline/store/store.ts";
+import type { Trace } from "../../pipeline/store/trace.ts";
 import type { ClassifierRun, Curves, LanguageRun } from "./curves.ts";
 
 const TO_DOCS = fileURLToPath(new URL("../../docs/learning/", import.meta.url));

@@ -9,7 +9,7 @@
  */
 import { join } from "node:path";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
-import { buildGraph } from "../../pipeline/graph.ts";
+import { buildGraph } from "../../pipeline/plan/graph.ts";
 import type { Stage } from "../../pipeline/stage.ts";
 import { project } from "../../main.ts";
 import { download } from "../../stages/download.ts";

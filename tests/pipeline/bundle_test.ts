@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { bundleStages } from "../../pipeline/bundle.ts";
-import { readPackages } from "../../pipeline/packages.ts";
+import { bundleStages } from "../../pipeline/key/bundle.ts";
+import { readPackages } from "../../pipeline/key/packages.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 async function fingerprint(project: TestProject, stage: string): Promise<string> {

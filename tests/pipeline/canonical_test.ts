@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { canonicalJson } from "../../pipeline/canonical.ts";
-import { hashFile, sha256, taggedHash } from "../../pipeline/hash.ts";
+import { canonicalJson } from "../../pipeline/key/canonical.ts";
+import { hashFile, sha256, taggedHash } from "../../pipeline/key/hash.ts";
 
 Deno.test("canonical JSON does not depend on the order of keys", () => {
   assertEquals(

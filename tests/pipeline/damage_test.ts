@@ -113,8 +113,8 @@ Deno.test("audit finds each of 300 one-byte alterations, and nothing where there
   const original = new Map(files.map((path) => [path, Deno.readFileSync(path)]));
   const missed: string[] = [];
   // In-process: 300 times the same function the command calls.
-  const { auditStore } = await import("../../pipeline/audit.ts");
-  const { Store } = await import("../../pipeline/store.ts");
+  const { auditStore } = await import("../../pipeline/views/audit.ts");
+  const { Store } = await import("../../pipeline/store/store.ts");
   const store = new Store(project.path("outputs/store"));
   try {
     for (let n = 0; n < 300; n++) {

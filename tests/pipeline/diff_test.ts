@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { diffJson } from "../../pipeline/diff/leaves.ts";
+import { diffJson } from "../../pipeline/views/diff/leaves.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 type Line = Readonly<Record<string, unknown>> & { readonly event: string };

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
-import { buildGraph, type Instance, select } from "../../pipeline/graph.ts";
+import { buildGraph, type Instance, select } from "../../pipeline/plan/graph.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 

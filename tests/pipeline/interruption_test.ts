@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { isLocked } from "../../pipeline/mutex.ts";
+import { isLocked } from "../../pipeline/store/mutex.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 const SLOW = ["reproduce", "--profile", "slow"];

@@ -247,7 +247,9 @@ Deno.test({
         Deno.execPath(),
         "eval",
         "--no-lock",
-        `import { Store } from "${new URL("../../pipeline/store.ts", import.meta.url).pathname}";
+        `import { Store } from "${
+          new URL("../../pipeline/store/store.ts", import.meta.url).pathname
+        }";
          try { new Store("${
           project.path("sealed/store")
         }"); } catch (error) { console.error(error.message); Deno.exit(1); }`,

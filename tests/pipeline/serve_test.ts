@@ -2,9 +2,9 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Event } from "../../pipeline/event.ts";
-import { type LiveRun, LiveState, remainingSeconds } from "../../pipeline/live.ts";
-import { type OutputsServer, serveOutputs } from "../../pipeline/serve.ts";
-import { livePage } from "../../pipeline/serve/live_page.ts";
+import { type LiveRun, LiveState, remainingSeconds } from "../../pipeline/views/live.ts";
+import { type OutputsServer, serveOutputs } from "../../pipeline/views/serve.ts";
+import { livePage } from "../../pipeline/views/serve/live_page.ts";
 import { toyProject } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 

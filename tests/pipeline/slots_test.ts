@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { Slots } from "../../pipeline/slots.ts";
+import { Slots } from "../../pipeline/run/slots.ts";
 
 /** Work that ends when told to, in places of which it keeps a record. */
 function workplace(places: number) {

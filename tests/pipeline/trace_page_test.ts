@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { hashFile, type Sha256, sha256 } from "../../pipeline/hash.ts";
-import { writeLatest } from "../../pipeline/latest.ts";
-import { Store } from "../../pipeline/store.ts";
-import type { Trace } from "../../pipeline/trace.ts";
-import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/trace_page.ts";
-import { tracePage } from "../../pipeline/trace_page/page.ts";
+import { hashFile, type Sha256, sha256 } from "../../pipeline/key/hash.ts";
+import { writeLatest } from "../../pipeline/store/latest.ts";
+import { Store } from "../../pipeline/store/store.ts";
+import type { Trace } from "../../pipeline/store/trace.ts";
+import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/views/trace_page.ts";
+import { tracePage } from "../../pipeline/views/trace_page/page.ts";
 import { toyProject } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 

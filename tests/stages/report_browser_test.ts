@@ -2,7 +2,7 @@ import axe from "axe-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { hashFile } from "../../pipeline/hash.ts";
+import { hashFile } from "../../pipeline/key/hash.ts";
 import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { escapeXml } from "../../../pipeline/html.ts";
+import { escapeXml } from "../../../pipeline/views/html.ts";
 import { COLOURS, FAINT, FONT, INK } from "./look.ts";
 
 /** A box, placed by its centre. */

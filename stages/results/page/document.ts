@@ -4,7 +4,7 @@
  * @module
  */
 import { traceLink } from "../sources.ts";
-import { type Html, html, trusted } from "../../../pipeline/html.ts";
+import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
 import { STYLE } from "./style.ts";
 
 /** One section of a report. */

@@ -5,7 +5,7 @@
  */
 import { COLOURS, FAINT, INK, RULE } from "../chart/look.ts";
 import { type Cell, cellText, type Column, type Table } from "../table.ts";
-import { type Html, html, trusted } from "../../../pipeline/html.ts";
+import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
 
 /**
  * A table with its caption, scoped headers and notes, in a region that scrolls sideways by

@@ -1,0 +1,124 @@
+/**
+ * Every ingredient of a stage key, with the reason why it counts.
+ *
+ * @module
+ */
+import type { Bundle } from "./bundle.ts";
+import { canonicalJson, type Json } from "./canonical.ts";
+import type { Binding, Instance } from "../plan/graph.ts";
+import { type Sha256, taggedHash } from "./hash.ts";
+import type { Platform } from "./platform.ts";
+import type { Ingredients, Trace } from "../store/trace.ts";
+
+/** Digests of an instance's input artifacts: input name to `[label, digest]`, in binding order. */
+export type InputDigests = Readonly<Record<string, readonly (readonly [string, Sha256])[]>>;
+
+/** The key of a set of ingredients. */
+export function keyOf(ingredients: Ingredients): Sha256 {
+  return taggedHash("key/1", ingredients);
+}
+
+/** The ingredients all instances of a stage share. */
+export function stageIngredients(
+  stage: { readonly name: string; readonly numeric?: boolean },
+  bundle: Bundle,
+  platform: Platform,
+): Ingredients {
+  const ingredients: Record<string, string> = {
+    // Two stages with equal code and params still are different steps.
+    stage: stage.name,
+    // What the stage computes.
+    code: bundle.fingerprint,
+    // Another bundler version may write other code for the same source.
+    bundler: bundle.bundler,
+    // The runtime's own functions: JSON, Intl, Math, WebGPU, V8.
+    deno: Deno.version.deno,
+  };
+  // What the stage's code calls but does not contain.
+  for (const [name, version] of Object.entries(bundle.packages)) {
+    ingredients[`packages.${name.replace(/^npm:/, "")}`] = version;
+  }
+  // Float arithmetic differs between backends, adapters and drivers.
+  if (stage.numeric) Object.assign(ingredients, platform.ingredients);
+  return ingredients;
+}
+
+/**
+ * All ingredients of an instance: those of its stage, the params its schema names, and the content
+ * of its inputs. Not the keys of upstream instances: equal content cuts a change off.
+ */
+export function ingredientsOf(
+  instance: Instance,
+  shared: Ingredients,
+  inputs: InputDigests,
+): Ingredients {
+  const ingredients: Record<string, string> = { ...shared };
+  flatten("params", instance.params, ingredients);
+  for (const [input, digests] of Object.entries(inputs)) {
+    const many = instance.node.stage.inputs[input]?.many === true;
+    if (many && digests.length === 0) ingredients[`inputs.${input}`] = "none";
+    // A stage sees the coordinates of what it gathers, so they count; of a single input it does not.
+    for (const [label, digest] of digests) {
+      ingredients[many ? `inputs.${input}[${label}]` : `inputs.${input}`] = digest;
+    }
+  }
+  return ingredients;
+}
+
+/** The digests of the artifacts bound to an instance, from the outputs of its upstream. */
+export function inputDigests(
+  instance: Instance,
+  outputs: (upstream: Instance) => Trace["outputs"],
+): InputDigests {
+  return Object.fromEntries(
+    Object.entries(instance.inputs).map(([input, bindings]) => [
+      input,
+      bindings.map((binding) =>
+        [label(binding), outputs(binding.instance)[binding.output]!.sha256] as const
+      ),
+    ]),
+  );
+}
+
+/** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"imdb","seed":"0"}`. */
+export function label({ instance, output }: Binding): string {
+  const at = Object.entries(instance.at).map(([axis, value]) => [axis, String(value)]);
+  return `${instance.node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;
+}
+
+/** Writes each leaf of `value` under its path. Distinct values give distinct sets of entries. */
+function flatten(path: string, value: Json, into: Record<string, string>): void {
+  if (value === null || typeof value !== "object") {
+    into[path] = canonicalJson(value);
+  } else if (Array.isArray(value)) {
+    if (value.length === 0) into[path] = "[]";
+    value.forEach((entry, index) => flatten(`${path}[${index}]`, entry, into));
+  } else {
+    const entries = Object.entries(value as Readonly<Record<string, Json | undefined>>);
+    if (entries.length === 0) into[path] = "{}";
+    for (const [key, entry] of entries) {
+      if (entry === undefined) continue;
+      flatten(`${path}.${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}`, entry, into);
+    }
+  }
+}
+
+/** One ingredient that differs: `undefined` where it is absent. */
+export interface Change {
+  readonly ingredient: string;
+  readonly before: string | undefined;
+  readonly now: string | undefined;
+}
+
+/** What differs between two sets of ingredients, in the order of names. */
+export function changes(before: Ingredients, now: Ingredients): Change[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...names].sort().filter((name) => before[name] !== now[name])
+    .map((name) => ({ ingredient: name, before: before[name], now: now[name] }));
+}
+
+/** A value of an ingredient for people: digests shortened. */
+export function shorten(value: string | undefined): string {
+  if (value === undefined) return "(absent)";
+  return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;
+}

@@ -1,0 +1,125 @@
+/**
+ * The plan: for every instance whether it must run, and why. Pure: it reads what it is given and
+ * changes nothing.
+ *
+ * @module
+ */
+import { changes, ingredientsOf, inputDigests, keyOf, shorten } from "../key/fingerprint.ts";
+import { type Graph, type Instance, upstream } from "./graph.ts";
+import type { Sha256 } from "../key/hash.ts";
+import type { Ingredients, Trace } from "../store/trace.ts";
+
+/** What is to be done about an instance. */
+export type Decision =
+  | { readonly action: "cached"; readonly key: Sha256; readonly outputs: Trace["outputs"] }
+  | {
+    readonly action: "run";
+    readonly key: Sha256;
+    readonly ingredients: Ingredients;
+    readonly reason: string;
+  }
+  /** Something upstream runs first; whether this runs depends on what comes out. */
+  | { readonly action: "wait"; readonly upstream: readonly string[]; readonly reason: string };
+
+/** What a plan is made from. */
+export interface PlanInput {
+  /** The ingredients all instances of a stage share. */
+  readonly shared: (stage: string) => Ingredients;
+  /** The outputs of a key, if it has a trace and all of them are whole. */
+  readonly outputs: (key: Sha256) => Trace["outputs"] | "absent" | "lost";
+  /** The trace an instance's ingredients are compared with, to say what changed. */
+  readonly previous: (instance: Instance) => Trace | undefined;
+  /** Whether an instance is to run whatever its key says. */
+  readonly forced: (instance: Instance) => boolean;
+}
+
+/** Decides about one instance whose upstream outputs are all known. */
+export function decide(
+  instance: Instance,
+  outputs: (upstream: Instance) => Trace["outputs"],
+  input: PlanInput,
+): Exclude<Decision, { action: "wait" }> {
+  const shared = input.shared(instance.node.stage.name);
+  const ingredients = ingredientsOf(instance, shared, inputDigests(instance, outputs));
+  const key = keyOf(ingredients);
+  if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };
+  const found = input.outputs(key);
+  if (typeof found === "object") return { action: "cached", key, outputs: found };
+  const reason = found === "lost" ? "its result is lost or damaged" : reasonFor(
+    input.previous(instance),
+    ingredients,
+  );
+  return { action: "run", key, ingredients, reason };
+}
+
+/** Decides about every instance, as far as that can be known before anything runs. */
+export function plan(graph: Graph, input: PlanInput): Map<Instance, Decision> {
+  const decisions = new Map<Instance, Decision>();
+  const outputs = (from: Instance) => {
+    const decision = decisions.get(from);
+    if (decision?.action !== "cached") throw new Error(`No outputs of ${from.name} are known`);
+    return decision.outputs;
+  };
+  for (const instance of graph) {
+    const pending = [...upstream(instance)].filter((from) =>
+      decisions.get(from)?.action !== "cached"
+    );
+    decisions.set(
+      instance,
+      pending.length === 0 ? decide(instance, outputs, input) : {
+        action: "wait",
+        upstream: pending.map((from) => from.name),
+        reason: `after ${pending[0]!.name}${
+          pending.length > 1 ? ` and ${pending.length - 1} more` : ""
+        }`,
+      },
+    );
+  }
+  return decisions;
+}
+
+/** The named difference to an earlier trace, in one line. */
+function reasonFor(previous: Trace | undefined, now: Ingredients): string {
+  if (!previous) return "first run";
+  const found = changes(previous.ingredients, now);
+  const [first] = found;
+  if (!first) return "its trace is lost or damaged";
+  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : "";
+  return `${first.ingredient}: ${shorten(first.before)} → ${shorten(first.now)}${more}`;
+}
+
+/** How long work is expected to take. */
+export interface Estimate {
+  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace tells. */
+  readonly seconds: number | null;
+  /** Instances about which no earlier trace tells anything. */
+  readonly unknown: number;
+}
+
+/**
+ * Estimates the wall-clock time of what is to run: the work shared by all jobs and
+ * that of instances that run alone, though never less than the longest chain of instances.
+ *
+ * @param secondsOf Seconds an instance is expected to take, if anything is known.
+ */
+export function estimate(
+  decisions: ReadonlyMap<Instance, Decision>,
+  secondsOf: (instance: Instance) => number | undefined,
+  jobs: number,
+): Estimate {
+  let shared = 0, alone = 0, longest = 0, unknown = 0, counted = 0;
+  const ends = new Map<Instance, number>();
+  for (const [instance, decision] of decisions) {
+    if (decision.action === "cached") continue;
+    const seconds = secondsOf(instance);
+    if (seconds === undefined) unknown++;
+    else counted++;
+    if (instance.node.stage.alone) alone += seconds ?? 0;
+    else shared += seconds ?? 0;
+    const start = Math.max(0, ...[...upstream(instance)].map((from) => ends.get(from) ?? 0));
+    ends.set(instance, start + (seconds ?? 0));
+    longest = Math.max(longest, start + (seconds ?? 0));
+  }
+  if (counted === 0 && unknown > 0) return { seconds: null, unknown };
+  return { seconds: Math.max(shared / jobs + alone, longest), unknown };
+}

@@ -1,0 +1,261 @@
+/**
+ * Carries a plan out: runs what must run, in parallel, and goes on past a failure with everything
+ * that does not depend on it.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import type { Bundle } from "../key/bundle.ts";
+import { explain, LockstepError } from "../errors.ts";
+import type { Listener } from "../event.ts";
+import { damagedInputs, machine, makeInstance } from "./executor/instance.ts";
+import { type Graph, type Instance, upstream } from "../plan/graph.ts";
+import type { Sha256 } from "../key/hash.ts";
+import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
+import { decide, type Decision, type PlanInput } from "../plan/plan.ts";
+import type { Platform } from "../key/platform.ts";
+import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
+import { Slots } from "./slots.ts";
+import type { Store } from "../store/store.ts";
+import type { Trace } from "../store/trace.ts";
+
+/** What a run needs besides its plan. */
+export interface RunOptions {
+  readonly root: string;
+  /** `fusion.smoke`. */
+  readonly name: string;
+  readonly store: Store;
+  readonly bundles: ReadonlyMap<string, Bundle>;
+  readonly platform: Platform;
+  readonly planInput: PlanInput;
+  readonly jobs: number;
+  readonly mirror: string | undefined;
+  readonly secondsOf: (instance: Instance) => number | undefined;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+/** What a finished instance left. */
+export interface Result {
+  readonly key: Sha256;
+  readonly outputs: Trace["outputs"];
+}
+
+/** How a run ended. */
+export interface RunOutcome {
+  readonly results: ReadonlyMap<Instance, Result>;
+  readonly executed: number;
+  readonly cached: number;
+  readonly failed: number;
+}
+
+/** The outputs of the instances an instance takes its inputs from. */
+type Upstream = (from: Instance) => Trace["outputs"];
+type Ending = { readonly result: Result } | { readonly failed: string };
+
+/** Runs all instances of a graph for which the plan does not hold a result already. */
+export async function run(
+  graph: Graph,
+  decisions: ReadonlyMap<Instance, Decision>,
+  options: RunOptions,
+): Promise<RunOutcome> {
+  const { listener } = options;
+  const results = new Map<Instance, Result>();
+  let cached = 0;
+  const pending: Instance[] = [];
+  for (const instance of graph) {
+    const decision = decisions.get(instance);
+    if (decision?.action === "cached") {
+      results.set(instance, decision);
+      cached++;
+      listener({ event: "cached", instance: instance.name, key: decision.key });
+    } else pending.push(instance);
+  }
+  if (pending.length === 0) return { results, executed: 0, cached, failed: 0 };
+  const scratch = await openScratch(options.store);
+  try {
+    const runner = new Runner(results, scratch, options);
+    const endings = await Promise.all(pending.map((instance) => runner.ending(instance)));
+    const failed = endings.filter((ending) => "failed" in ending).length;
+    return {
+      results,
+      executed: runner.made.size,
+      cached: graph.length - runner.made.size - failed,
+      failed,
+    };
+  } finally {
+    scratch.close();
+  }
+}
+
+const LOCK_POLL_MS = 50;
+/** How often an instance's inputs may turn out damaged before the disk is to blame. */
+const MOST_ATTEMPTS = 3;
+
+class Runner {
+  readonly #results: Map<Instance, Result>;
+  readonly #endings = new Map<Instance, Promise<Ending>>();
+  readonly #scratch: Scratch;
+  readonly #options: RunOptions;
+  readonly #slots: Slots;
+  /** The instances that ran, some perhaps twice, as when their result was damaged. */
+  readonly made = new Set<Instance>();
+
+  constructor(results: Map<Instance, Result>, scratch: Scratch, options: RunOptions) {
+    this.#results = results;
+    this.#scratch = scratch;
+    this.#options = options;
+    this.#slots = new Slots(options.jobs);
+  }
+
+  /** How an instance ends; starts it, and what it needs, if nobody did. */
+  ending(instance: Instance): Promise<Ending> {
+    const result = this.#results.get(instance);
+    if (result) return Promise.resolve({ result });
+    let ending = this.#endings.get(instance);
+    if (!ending) this.#endings.set(instance, ending = this.#settle(instance));
+    return ending;
+  }
+
+  async #settle(instance: Instance): Promise<Ending> {
+    const { listener, signal } = this.#options;
+    try {
+      for (let attempt = 1;; attempt++) {
+        const needed = [...upstream(instance)];
+        const endings = await Promise.all(needed.map((from) => this.ending(from)));
+        const lost = endings.findIndex((ending) => "failed" in ending);
+        if (lost >= 0) {
+          const because = needed[lost]!.name;
+          if (!signal.aborted) listener({ event: "skipped", instance: instance.name, because });
+          return { failed: because };
+        }
+        // Taken now: another instance may find an upstream result damaged and drop it.
+        const results = new Map(
+          needed.map((from, index) =>
+            [from, (endings[index] as { result: Result }).result.outputs] as const
+          ),
+        );
+        const damaged = await this.#attempt(instance, (from) => results.get(from)!);
+        if (damaged.size === 0) {
+          const result = this.#results.get(instance)!;
+          return { result };
+        }
+        if (attempt === MOST_ATTEMPTS) {
+          throw new LockstepError(
+            `Cannot read the inputs of ${instance.name}: what ${
+              [...damaged][0]!.name
+            } makes was damaged ` +
+              `${attempt} times in a row; check the disk`,
+          );
+        }
+        // What an upstream instance made is damaged: it is made again first.
+        for (const from of damaged) {
+          this.#results.delete(from);
+          this.#endings.delete(from);
+        }
+      }
+    } catch (error) {
+      const message = explain(error);
+      if (!signal.aborted) listener({ event: "failed", instance: instance.name, message });
+      return { failed: instance.name };
+    }
+  }
+
+  /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
+  async #attempt(instance: Instance, upstream: Upstream): Promise<Set<Instance>> {
+    const { planInput, listener, signal } = this.#options;
+    signal.throwIfAborted();
+    const decision = decide(instance, upstream, planInput);
+    if (decision.action === "cached") return this.#reuse(instance, decision);
+    const urgency = this.#options.secondsOf(instance) ?? 0;
+    const alone = instance.node.stage.alone ?? false;
+    for (let told = false;; told = true) {
+      const ended = await this.#slots.use(
+        { urgency, alone },
+        () => this.#underLock(instance, decision, upstream),
+      );
+      if (ended instanceof Set) return ended;
+      const owner = `process ${ended.pid}`;
+      // Two instances of this run may have one key: then the second takes what the first makes.
+      if (!told && ended.pid !== Deno.pid) {
+        listener({ event: "waiting", instance: instance.name, owner });
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+    }
+  }
+
+  /** Makes an instance if no other process is at it; else returns who is. */
+  async #underLock(
+    instance: Instance,
+    decision: Extract<Decision, { action: "run" }>,
+    upstream: Upstream,
+  ): Promise<Set<Instance> | Owner> {
+    const { planInput, store, signal } = this.#options;
+    signal.throwIfAborted();
+    const lock = await tryLock(join(store.root, "locks"), decision.key);
+    if (!isHeld(lock)) return lock;
+    try {
+      const outputs = planInput.forced(instance) ? undefined : planInput.outputs(decision.key);
+      if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
+      const damaged = damagedInputs(instance, upstream, store);
+      if (damaged.size === 0) await this.#make(instance, decision, upstream);
+      return damaged;
+    } finally {
+      lock.release();
+    }
+  }
+
+  #reuse(instance: Instance, result: Result): Set<Instance> {
+    this.#results.set(instance, { key: result.key, outputs: result.outputs });
+    this.#options.listener({ event: "cached", instance: instance.name, key: result.key });
+    return new Set();
+  }
+
+  async #make(
+    instance: Instance,
+    { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
+    outputsOf: Upstream,
+  ): Promise<void> {
+    const { listener, store, bundles, platform, mirror, root, signal } = this.#options;
+    const bundle = bundles.get(instance.node.stage.name)!;
+    const scratch = this.#scratch.folder();
+    listener({ event: "started", instance: instance.name, key, reason });
+    const started = new Date();
+    const clock = performance.now();
+    try {
+      const { outputs, metrics } = await makeInstance(
+        { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
+        store,
+        {
+          progress: (progress) =>
+            listener({ event: "progress", instance: instance.name, ...progress }),
+          log: (text) => listener({ event: "log", instance: instance.name, text }),
+        },
+        { root, signal },
+      );
+      const seconds = Math.round(performance.now() - clock) / 1000;
+      store.putTrace({
+        key,
+        instance: instance.name,
+        stage: instance.node.stage.name,
+        run: this.#options.name,
+        ingredients,
+        sources: bundle.sources,
+        outputs,
+        metrics,
+        started: started.toISOString(),
+        seconds,
+        machine: machine(platform),
+      });
+      if (instance.node.stage.checkpoints) {
+        Deno.removeSync(store.checkpointPath(key), { recursive: true });
+      }
+      this.#results.set(instance, { key, outputs });
+      this.made.add(instance);
+      listener({ event: "executed", instance: instance.name, key, seconds, metrics });
+    } finally {
+      this.#scratch.remove(scratch);
+      if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(store, key);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Scratch folders: one per process, cleared when it ends, or by the next run if it was killed. The
+ * same for checkpoint folders in which nothing was saved; one that holds a state is kept for its key.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { statOf } from "../store/catalog.ts";
+import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
+import { OWNER_FILE } from "./executor/protocol.ts";
+import type { Store } from "../store/store.ts";
+
+/** This process's scratch folder. */
+export interface Scratch {
+  /** A new empty folder. */
+  folder(): string;
+  remove(folder: string): void;
+  /** Removes everything. */
+  close(): void;
+}
+
+/** Opens a scratch folder and clears those that dead processes left behind. */
+export async function openScratch(store: Store): Promise<Scratch> {
+  const root = join(store.root, "scratch");
+  const locks = join(store.root, "locks");
+  // Random: process ids may coincide where containers share a store. It reaches no artifact.
+  const own = `scratch-${crypto.randomUUID()}`;
+  const lock = await tryLock(locks, own);
+  if (!isHeld(lock)) throw new Error(`Scratch folder ${own} is held by process ${lock.pid}`);
+  for (const { name } of Deno.readDirSync(root)) {
+    if (name === own) continue;
+    const dead = await tryLock(locks, name);
+    if (!isHeld(dead)) continue;
+    removeTree(join(root, name));
+    dead.release();
+  }
+  for (const { name: key } of Deno.readDirSync(join(store.root, "checkpoints"))) {
+    const unused = await tryLock(locks, key);
+    if (!isHeld(unused)) continue;
+    await dropEmptyCheckpoints(store, key);
+    unused.release();
+  }
+  Deno.mkdirSync(join(root, own));
+  let count = 0;
+  return {
+    folder() {
+      const path = join(root, own, String(count++));
+      Deno.mkdirSync(path);
+      return path;
+    },
+    remove: removeTree,
+    close() {
+      removeTree(join(root, own));
+      lock.release();
+    },
+  };
+}
+
+/**
+ * Removes a key's checkpoint folder if no state was saved in it, unless a process is still ending
+ * there. The caller holds the key's lock.
+ */
+export async function dropEmptyCheckpoints(store: Store, key: string): Promise<void> {
+  const folder = store.checkpointPath(key);
+  if (!statOf(folder)) return;
+  if ([...Deno.readDirSync(folder)].some(({ name }) => name !== OWNER_FILE)) return;
+  if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
+}
+
+function removeTree(path: string): void {
+  try {
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

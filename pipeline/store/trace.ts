@@ -1,0 +1,57 @@
+/**
+ * Traces: what a key produced, from which ingredients, how long it took and where.
+ *
+ * @module
+ */
+import type { Sha256 } from "../key/hash.ts";
+import type { Exactness } from "../stage.ts";
+import { sha256 } from "../key/hash.ts";
+import { canonicalJson } from "../key/canonical.ts";
+
+/** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
+export type Ingredients = Readonly<Record<string, string>>;
+
+/** One output as it was made. */
+export interface OutputRecord {
+  /** Digest of the file; of a folder, digest of its {@linkcode Manifest}. */
+  readonly sha256: Sha256;
+  readonly bytes: number;
+  readonly kind: "file" | "folder";
+  readonly exactness: Exactness;
+  /** Path below `outputs/` at which a copy is laid. */
+  readonly publish?: string;
+}
+
+/** What a key produced. Timings and dates stand here, never in an artifact. */
+export interface Trace {
+  readonly key: Sha256;
+  readonly instance: string;
+  readonly stage: string;
+  /** The experiment and profile it was made for, `fusion.smoke`: for estimates and comparisons. */
+  readonly run: string;
+  readonly ingredients: Ingredients;
+  /** Digests of the source files behind the code fingerprint, to name the file that changed. */
+  readonly sources: Readonly<Record<string, Sha256>>;
+  readonly outputs: Readonly<Record<string, OutputRecord>>;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** ISO 8601, UTC. */
+  readonly started: string;
+  readonly seconds: number;
+  /** The machine: for people, not part of the key. */
+  readonly machine: Readonly<Record<string, string>>;
+}
+
+/** A folder's content: relative path to digest and size, sorted by path. */
+export type Manifest = Readonly<
+  Record<string, { readonly sha256: Sha256; readonly bytes: number }>
+>;
+
+/** The bytes a manifest is stored as; their digest is the folder's. */
+export function manifestText(manifest: Manifest): string {
+  return `${canonicalJson(manifest)}\n`;
+}
+
+/** The digest of a folder's content. */
+export function manifestHash(manifest: Manifest): Sha256 {
+  return sha256(manifestText(manifest));
+}

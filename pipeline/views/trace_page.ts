@@ -1,0 +1,73 @@
+/**
+ * The trace page, `outputs/trace/index.html`: how everything that the latest runs of a store hold was
+ * made, so that a reader gets from a number to the bytes it came from by following links. It needs no
+ * network and no script.
+ *
+ * Fragments that other pages may point at: the digest of an artifact or of a file in a folder, a key,
+ * and `fusion.smoke/train/short/add/0` for an instance of a run.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { allTraces, ancestry, inputsOf, makersOf } from "./ancestry.ts";
+import { statOf } from "../store/catalog.ts";
+import { sha256 } from "../key/hash.ts";
+import { latestNames, readLatest } from "../store/latest.ts";
+import { writeAtomically } from "../store/sealed.ts";
+import type { Store } from "../store/store.ts";
+import type { Trace } from "../store/trace.ts";
+import { type Shown, tracePage } from "./trace_page/page.ts";
+
+/** Where the page stands below `outputs/`. */
+export const TRACE_PAGE = "trace/index.html";
+
+/**
+ * Writes the page, if something changed or there is none. Two runs that end at once take turns, so
+ * that the second one's page knows of both.
+ */
+export function keepTracePage(
+  outputs: string,
+  store: Store,
+  { changed }: { readonly changed: boolean },
+): void {
+  const path = join(outputs, TRACE_PAGE);
+  if (!changed && statOf(path)) return;
+  using turn = Deno.openSync(join(store.root, "trace_page.lock"), { write: true, create: true });
+  turn.lockSync(true);
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  writeAtomically(path, sealPage(tracePage(collectShown(store), store)));
+}
+
+/** Reads what the latest runs hold and everything it came from. */
+export function collectShown(store: Store): Shown {
+  const runs = latestNames(store).flatMap((name) => {
+    const run = readLatest(name, store);
+    return run ? [{ name, run }] : [];
+  });
+  const traces = new Map<string, Trace>();
+  for (const { run } of runs) {
+    for (const key of Object.values(run.keys)) {
+      const trace = traces.has(key) ? undefined : store.trace(key);
+      if (trace) traces.set(key, trace);
+    }
+  }
+  const makers = makersOf(traces.values(), store);
+  const isKnown = (trace: Trace) => inputsOf(trace).every(([, digest]) => makers.has(digest));
+  if ([...traces.values()].every(isKnown)) return { runs, traces, makers };
+  // A partial run keeps results whose inputs no latest run made: then every trace is asked.
+  for (const trace of ancestry(traces.values(), makersOf(allTraces(store), store))) {
+    traces.set(trace.key, trace);
+  }
+  return { runs, traces, makers: makersOf(traces.values(), store) };
+}
+
+/** A page with its own digest as its last line, so that an altered byte is noticed. */
+export function sealPage(page: string): string {
+  return `${page}<!-- sha256 ${sha256(page)} -->\n`;
+}
+
+/** Whether every byte of a page is as {@linkcode sealPage} left it. */
+export function isSealedPage(text: string): boolean {
+  const end = text.lastIndexOf("<!-- sha256 ");
+  return end >= 0 && sealPage(text.slice(0, end)) === text;
+}

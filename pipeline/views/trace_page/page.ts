@@ -1,0 +1,262 @@
+/**
+ * The trace page as HTML: runs, instances, and the code they ran.
+ *
+ * @module
+ */
+import { inputsOf, type Makers } from "../ancestry.ts";
+import { type Html, html, htmlPage } from "../html.ts";
+import type { LatestRun } from "../../store/latest.ts";
+import type { Store } from "../../store/store.ts";
+import type { Trace } from "../../store/trace.ts";
+import { codeSection, type CodeUse, codeUses } from "./code.ts";
+import { definitions, NOTHING, STYLE, table } from "./parts.ts";
+
+/** A recorded run as the page shows it. */
+export interface ShownRun {
+  /** `fusion.smoke`. */
+  readonly name: string;
+  readonly run: LatestRun;
+}
+
+/** Everything the page is made of. */
+export interface Shown {
+  readonly runs: readonly ShownRun[];
+  /** By key: all that the runs name, and what those came from. */
+  readonly traces: ReadonlyMap<string, Trace>;
+  readonly makers: Makers;
+}
+
+/** The page, without its seal. */
+export function tracePage(shown: Shown, store: Store): string {
+  const names = namesByKey(shown.runs);
+  const codes = codeUses(shown.traces.values());
+  const view: View = { shown, names, store, code: (trace) => codes.get(trace.key)! };
+  const placed = new Set<string>();
+  const own = shown.runs.map((run) => runPart(run, view, placed));
+  const earlier = [...shown.traces.values()].filter(({ key }) => !placed.has(key));
+  const body = html`
+    <header>
+      <h1>Trace</h1>
+      <p>How each result of the latest runs in this folder was made, down to the first bytes. A number in
+    a report leads to the artifact it was read from; from there, inputs lead to the stage that made
+    them, and digests (SHA-256) to the very files.</p>
+      <nav aria-label="Parts">
+        <ul>${shown.runs.map(({ name }) =>
+          html`
+            <li><a href="#${name}">${name}</a></li>
+          `
+        )}${earlier.length === 0 ? NOTHING : html`
+          <li><a href="#earlier">Earlier results</a></li>
+        `}<li><a href="#code">Code</a></li></ul>
+      </nav>
+    </header>
+    <main>${own}${earlier.length === 0 ? NOTHING : html`<h2 id="earlier">Earlier results</h2>
+<p>No latest run holds these, but something it holds was made from them.</p>
+${earlier.map((trace) => instancePart(trace, view))}`}<h2 id="code">Code</h2>
+    <p>The bundles that ran, their source files as they were then, and what they rested on. An
+    instance's key covers all of it but the digests of source files, which tell what changed.</p>
+    ${[...new Set(codes.values())].map((use) => codeSection(use))}</main>
+  `;
+  return htmlPage("Trace", { body, head: STYLE });
+}
+
+interface View {
+  readonly shown: Shown;
+  readonly names: ReadonlyMap<string, readonly string[]>;
+  readonly store: Store;
+  readonly code: (trace: Trace) => CodeUse;
+}
+
+/** Key to the instances that have it, `fusion.smoke/train/short/add/0`. */
+function namesByKey(runs: readonly ShownRun[]): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { name, run } of runs) {
+    for (const [instance, key] of Object.entries(run.keys)) {
+      const known = names.get(key);
+      if (known) known.push(`${name}/${instance}`);
+      else names.set(key, [`${name}/${instance}`]);
+    }
+  }
+  return names;
+}
+
+function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html {
+  const { traces } = view.shown;
+  const instances = Object.entries(run.keys);
+  const own = instances.flatMap(([, key]) => {
+    const trace = traces.get(key);
+    if (!trace || placed.has(key)) return [];
+    placed.add(key);
+    return [trace];
+  });
+  return html`
+    <h2 id="${name}">${name}</h2>
+    ${definitions([
+      ["Experiment", html`${run.experiment}`],
+      ["Profile", html`${run.profile}`],
+      ["Backend", html`${run.backend}`],
+      ...(run.set.length > 0 ? [["Set", html`<code>${run.set.join(" ")}</code>`] as const] : []),
+      ...(run.lock === undefined ? [] : [["Lock", html`<code>${run.lock}</code>`] as const]),
+    ])}
+    <details>
+      <summary>${instances.length} instances</summary>
+      <ul class="names">${instances.map(([instance, key]) =>
+        html`<li><a href="#${key}">${instance}</a>${
+          traces.has(key) ? NOTHING : html`
+            (its trace is lost)
+          `
+        }</li>`
+      )}</ul>
+    </details>
+    ${own.map((trace) => instancePart(trace, view))}
+  `;
+}
+
+function instancePart(trace: Trace, view: View): Html {
+  const { key } = trace;
+  const names = view.names.get(key) ?? [`${trace.run}/${trace.instance}`];
+  const [first = "", ...others] = names;
+  const code = view.code(trace);
+  const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
+  return html`
+    <section id="${key}" aria-labelledby="${first}">
+    <h3 id="${first}">${short(first)}</h3>
+    ${definitions([
+      ...(others.length === 0 ? [] : [
+        [
+          "Also",
+          html`${
+            others.map((name) =>
+              html`
+                <span id="${name}">${name}</span>
+              `
+            )
+          }`,
+        ] as const,
+      ]),
+      ["Stage", html`${trace.stage}`],
+      ["Key", html`<code>${key}</code>`],
+      ["Code", html`<a href="#${code.id}"><code>${trace.ingredients["code"] ?? "?"}</code></a>`],
+      [
+        "Made",
+        html`${trace.started} in ${trace.seconds} s for ${trace.run}, on ${
+          Object.entries(trace.machine).map(([name, value]) => `${name} ${value}`).join(", ")
+        }`,
+      ],
+    ])}
+    ${outputTable(trace, view)}${inputTable(trace, view)}${table("Params", {
+      head: ["Param", "Value"],
+      foldable: true,
+      rows: params.map(([name, value]) => [
+        html`<code>${name.slice("params.".length)}</code>`,
+        paramValue(value, view),
+      ]),
+    })}${table("Metrics", {
+      head: ["Metric", "Value"],
+      rows: Object.entries(trace.metrics).map(([name, value]) => [html`${name}`, html`${value}`]),
+    })}</section>
+  `;
+}
+
+/** An instance's name without its run, which the heading above tells. */
+function short(name: string): string {
+  return name.slice(name.indexOf("/") + 1);
+}
+
+/** A digest among the params, as a checksum that a source declares, leads to the file that has it. */
+function paramValue(value: string, { shown }: View): Html {
+  let text: unknown;
+  try {
+    text = JSON.parse(value);
+  } catch { /* shown as it stands */ }
+  if (typeof text === "string" && shown.makers.has(text)) {
+    return html`<a href="#${text}"><code>${text}</code></a>`;
+  }
+  if (typeof text === "string" && /^https?:\/\//.test(text)) {
+    return html`<a href="${text}" rel="noreferrer">${text}</a>`;
+  }
+  return html`<code>${value}</code>`;
+}
+
+function inputTable(trace: Trace, { shown }: View): Html {
+  return table("Inputs", {
+    head: ["Input", "Made by", "SHA-256"],
+    rows: inputsOf(trace).map(([name, digest]) => {
+      const maker = shown.makers.get(digest)?.[0];
+      return [
+        html`<code>${name}</code>`,
+        maker
+          ? html`<a href="#${digest}">${maker.trace.instance}, ${maker.output}</a>`
+          : html`this store has no trace of it`,
+        html`<code>${digest}</code>`,
+      ];
+    }),
+  });
+}
+
+/** An output, or a file in it. */
+interface Item {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly published: string | undefined;
+}
+
+function outputTable(trace: Trace, view: View): Html {
+  const { store, shown } = view;
+  const rows = Object.entries(trace.outputs).flatMap(([name, output]) => {
+    const { sha256, bytes, kind, exactness, publish } = output;
+    const files = kind === "folder" && store.check(sha256) === "ok"
+      ? Object.entries(store.manifest(sha256))
+      : [];
+    const items: Item[] = [
+      { name: kind === "folder" ? `${name}/` : name, sha256, bytes, published: undefined },
+      ...files.map(([path, file]) => ({
+        name: `${name}/${path}`,
+        ...file,
+        published: publish === undefined ? undefined : `${publish}/${path}`,
+      })),
+    ];
+    if (kind === "file") items[0] = { ...items[0]!, published: publish };
+    return items.map((item): readonly Html[] => [
+      itemName(item),
+      html`<span class="number">${item.bytes}</span>`,
+      html`<span class="number">${exactness}</span>`,
+      digestCell(item, trace, shown),
+    ]);
+  });
+  return table("Outputs", { head: ["Output", "Bytes", "Exactness", "SHA-256"], rows });
+}
+
+function itemName({ name, published }: Item): Html {
+  if (published === undefined) return html`${name}`;
+  return html`${name}, laid at <a href="${hrefOf(`../${published}`)}">outputs/${published}</a>`;
+}
+
+/** A path as a relative URL: a `#` or `%` in a file's name is no part of the URL's syntax. */
+function hrefOf(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+/** The digest leads to the bytes. The first to make them is where links to the digest arrive. */
+function digestCell({ sha256, name }: Item, trace: Trace, { makers }: Shown): Html {
+  const all = makers.get(sha256) ?? [];
+  const first = all[0];
+  const isFirst = first?.trace === trace && first.output === name.replace(/\/$/, "");
+  const blob = html`<a href="../store/blobs/${sha256.slice(0, 2)}/${
+    sha256.slice(2)
+  }"><code>${sha256}</code></a>`;
+  if (first && !isFirst) {
+    return html`${blob} the same bytes as <a href="#${sha256}">${first.trace.instance}, ${first.output}</a>`;
+  }
+  const others = all.slice(1).map(({ trace: other, output }) =>
+    html`
+      <a href="#${other.key}">${other.instance}, ${output}</a>
+    `
+  );
+  return html`<span id="${sha256}">${blob}</span>${
+    others.length === 0 ? NOTHING : html`
+      made alike by ${others}
+    `
+  }`;
+}
