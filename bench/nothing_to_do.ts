@@ -43,11 +43,16 @@ export const copy = defineStage({
   params: z.strictObject({ a: z.int().default(0), b: z.int().default(0) }),
   inputs: { text: { many: true } },
   outputs: { text: { kind: "file", exactness: "exact" } },
-  run(context) {
-    Deno.writeTextFileSync(context.output("text"), JSON.stringify(context.params));
-    return Promise.resolve();
-  },
 });
+`,
+  );
+  Deno.writeTextFileSync(
+    join(root, "stages/copy.run.ts"),
+    `import type { StageContext } from "${ROOT}/pipeline/stage.ts";
+export function run(context: StageContext<unknown>): Promise<void> {
+  Deno.writeTextFileSync(context.output("text"), JSON.stringify(context.params));
+  return Promise.resolve();
+}
 `,
   );
   Deno.writeTextFileSync(

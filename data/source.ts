@@ -197,6 +197,12 @@ export const descriptionSchema = z.strictObject({
 export type Provenance = z.infer<typeof provenanceSchema>;
 export type Description = z.infer<typeof descriptionSchema>;
 
+/** Hosts of a source's URLs and those they may redirect to. */
+export function hostsOf(source: FileSource): string[] {
+  const hosts = source.files.flatMap(({ urls }) => urls.map((url) => new URL(url).host));
+  return [...new Set([...hosts, ...source.redirect_hosts])].sort();
+}
+
 /** Describes the raw folder of a source whose bytes were fetched. */
 export function describeSource(source: FileSource): Description {
   const { name, title, kind, note, format, classes, layout, files } = source;

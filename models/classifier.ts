@@ -9,7 +9,8 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import type { Batch } from "./batch.ts";
-import { fuse, type Fused, type Fusion, fusionSpecs, type GateReduce } from "./fusion.ts";
+import { fuse, type Fused, fusionSpecs } from "./fusion.ts";
+import type { Encoding, Fusion, GateReduce } from "./names.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
@@ -19,7 +20,7 @@ import { linear } from "./operations/linear.ts";
 import { meanPool } from "./operations/pooling.ts";
 import { rotary } from "./operations/rotary.ts";
 import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
-import { type Encoding, positionSpecs, positionTable } from "./positions.ts";
+import { positionSpecs, positionTable } from "./positions.ts";
 
 /** What fixes a classifier but for its weights. */
 export interface ClassifierShape {

@@ -12,22 +12,8 @@ import { relu } from "./operations/activation.ts";
 import { depthwise } from "./operations/depthwise.ts";
 import { linear } from "./operations/linear.ts";
 import { mix } from "./operations/mix.ts";
+import type { Fusion, GateReduce } from "./names.ts";
 import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
-
-/** The operators by name. */
-export const FUSIONS = [
-  "add",
-  "concat",
-  "gate_scalar",
-  "gate_cnn",
-  "gate_mlp",
-  "gate_vector",
-  "mlp",
-  "mul",
-] as const;
-
-/** A fusion operator's name. */
-export type Fusion = typeof FUSIONS[number];
 
 /** What fixes an operator. */
 export interface FusionShape {
@@ -38,12 +24,6 @@ export interface FusionShape {
   /** Whether `gate_cnn` has a gate for each feature (eq. 5) or, as the text says, one for all. */
   readonly gateReduce: GateReduce;
 }
-
-/** See {@linkcode FusionShape.gateReduce}. */
-export const GATE_REDUCES = ["none", "mean"] as const;
-
-/** See {@linkcode FusionShape.gateReduce}. */
-export type GateReduce = typeof GATE_REDUCES[number];
 
 /** The parameters an operator adds to the model. */
 export function fusionSpecs({ fusion, d, gateTaps }: FusionShape): ParameterSpec[] {

@@ -7,7 +7,8 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { intensities, type IntensityShape, intensitySpecs } from "./intensity.ts";
+import { intensities, intensitySpecs } from "./intensity.ts";
+import type { IntensityShape } from "./intensity_runs.ts";
 import { gelu } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";

@@ -7,31 +7,13 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
+import type { IntensityShape } from "./intensity_runs.ts";
 import { relu, sigmoid } from "./operations/activation.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear } from "./operations/linear.ts";
 import type { Initial } from "./parameters.ts";
 import { parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
-
-/** What fixes a predictor. */
-export interface IntensityShape {
-  readonly low: number;
-  readonly high: number;
-  /** Whether it knows the position, and has a residual connection (eqs. 3–6). */
-  readonly position: boolean;
-  /** Whether each head has its own factor (eq. 7). */
-  readonly perHead: boolean;
-}
-
-/** The paper's runs 0–4; `undefined` is the model without intensity. */
-export const RUNS: readonly (IntensityShape | undefined)[] = [
-  undefined,
-  { low: 0.1, high: 1, position: false, perHead: false },
-  { low: 0.5, high: 1, position: false, perHead: false },
-  { low: 0.2, high: 1, position: true, perHead: false },
-  { low: 0.2, high: 1, position: true, perHead: true },
-];
 
 /** Weight of the positional embedding against the content (eq. 3). */
 const POSITION_WEIGHT = 0.1;

@@ -9,21 +9,9 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { embedding } from "./operations/embedding.ts";
+import type { Encoding } from "./names.ts";
 import { parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
 import { cos, exp, ln, sin } from "./portable_math.ts";
-
-/** The encodings by name. */
-export const ENCODINGS = [
-  "sinusoidal",
-  "learned",
-  "rope",
-  "relative",
-  "rope_attention",
-  "relative_attention",
-] as const;
-
-/** An encoding's name. */
-export type Encoding = typeof ENCODINGS[number];
 
 /**
  * Sinusoidal encoding: PE(t, 2i) = sin(t / 10000^{2i/d}), PE(t, 2i+1) = cos(t / 10000^{2i/d}).

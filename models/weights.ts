@@ -4,10 +4,9 @@
  * @module
  */
 import type { ClassifierShape } from "./classifier.ts";
-import { FUSIONS, GATE_REDUCES } from "./fusion.ts";
+import { ENCODINGS, FUSIONS, GATE_REDUCES } from "./names.ts";
 import type { GptShape } from "./gpt.ts";
-import { RUNS } from "./intensity.ts";
-import { ENCODINGS } from "./positions.ts";
+import { RUNS } from "./intensity_runs.ts";
 import type { StoredTensor, TensorFile } from "./safetensors.ts";
 
 /** What a weights file says of its classifier. */

@@ -1,6 +1,7 @@
 /**
- * What a stage is: a pure function from params and input artifacts to output artifacts, together
- * with everything it is allowed to reach.
+ * What a stage is: a pure function from params and input artifacts to output artifacts, and a
+ * declaration of what it takes, makes and may reach. The engine reads declarations and bundles runs,
+ * which it never loads: `stages/NAME.ts` exports the one, `stages/NAME.run.ts` the other.
  *
  * @module
  */
@@ -39,7 +40,7 @@ export interface Access {
   readonly mirror?: boolean;
 }
 
-/** A stage definition. `P` is the type of its validated params. */
+/** A stage's declaration. `P` is the type of its validated params. */
 export interface Stage<P = unknown> {
   /** Lower-case name, unique in the project: `train`. */
   readonly name: string;
@@ -47,11 +48,16 @@ export interface Stage<P = unknown> {
   readonly params: z.ZodType<P>;
   readonly inputs: Readonly<Record<string, InputSpec>>;
   readonly outputs: Readonly<Record<string, OutputSpec<P>>>;
+  /**
+   * Params that change how it runs and never what it makes, such as how often it saves checkpoints:
+   * they reach the stage, and are no part of its key.
+   */
+  readonly operational?: readonly (keyof P & string)[];
   /** Whether it computes with floats on a backend; the numeric platform is then part of its key. */
   readonly numeric?: boolean;
   /**
-   * Whether it runs while no other instance of its run does, because it measures time. It is no
-   * part of the key: it changes when an instance starts, not what it computes.
+   * Whether it runs while no other instance of its run does, because it measures time. It is part
+   * of the key: what was timed beside other work is timed again.
    */
   readonly alone?: boolean;
   /** Whether it keeps checkpoints between interrupted attempts at the same key. */
@@ -62,8 +68,10 @@ export interface Stage<P = unknown> {
    * the key is taken: what it returns is what the key and the stage see.
    */
   readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
-  readonly run: (context: StageContext<P>) => Promise<void>;
 }
+
+/** What a stage does: writes every declared output, from its params and inputs alone. */
+export type Run<P> = (context: StageContext<P>) => Promise<void>;
 
 /** An input artifact as a stage sees it. */
 export interface Artifact {
@@ -111,9 +119,10 @@ export interface StageContext<P> {
 }
 
 /**
- * Defines a stage. The identity at run time; it ties `run` and `publish` to the params' type.
+ * Declares a stage: returns it as it is. It ties `publish` and the like to the params' type.
  *
- * @throws {ConfigError} If a name is not lower-case letters, digits and underscores.
+ * @throws {ConfigError} If a name is not lower-case letters, digits and underscores, or `operational`
+ * names no param.
  */
 export function defineStage<P>(stage: Stage<P>): Stage<P> {
   const names = [stage.name, ...Object.keys(stage.inputs), ...Object.keys(stage.outputs)];
@@ -121,6 +130,15 @@ export function defineStage<P>(stage: Stage<P>): Stage<P> {
     if (!/^[a-z][a-z0-9_]*$/.test(name)) {
       throw new ConfigError(
         `Cannot define stage "${stage.name}": names must match [a-z][a-z0-9_]*, found "${name}"`,
+      );
+    }
+  }
+  const { shape } = stage.params as { shape?: Readonly<Record<string, unknown>> };
+  for (const name of stage.operational ?? []) {
+    if (shape !== undefined && !(name in shape)) {
+      throw new ConfigError(
+        `Cannot define stage "${stage.name}": operational must name params of its schema, found ` +
+          `"${name}"`,
       );
     }
   }

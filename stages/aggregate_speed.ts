@@ -6,15 +6,8 @@
  */
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
-import { artifactJson, locatedJson, readJson } from "./results/inputs.ts";
 import { claimSchema } from "./results/intensity/claim.ts";
-import { claimsTable, comparisonsTable } from "./results/intensity/claim_tables.ts";
-import { publishedSchema, speedSchema } from "./results/intensity/inputs.ts";
-import { resultsSchema } from "./results/intensity/results.ts";
-import { timedTable } from "./results/intensity/run_tables.ts";
-import { assembleSpeeds } from "./results/intensity/speeds.ts";
-import { speedTable } from "./results/intensity/tables.ts";
-import { writeTable } from "./results/table.ts";
+import { publishedSchema } from "./results/intensity/inputs.ts";
 
 const params = z.strictObject({
   published: publishedSchema.prefault({}).describe("What the paper printed"),
@@ -23,6 +16,9 @@ const params = z.strictObject({
   ),
 });
 
+/** Validated params of `aggregate_speed`. */
+export type AggregateSpeedParams = z.infer<typeof params>;
+
 export const aggregateSpeed = defineStage({
   name: "aggregate_speed",
   params,
@@ -30,24 +26,5 @@ export const aggregateSpeed = defineStage({
   outputs: {
     speeds: { kind: "file", exactness: "measured" },
     tables: { kind: "folder", exactness: "measured", publish: () => "tables/intensity_speed" },
-  },
-  // deno-lint-ignore require-await
-  async run(context) {
-    const { path } = context.input("results");
-    const results = readJson(path, resultsSchema, { what: "aggregate_intensity.results" });
-    const speeds = assembleSpeeds(locatedJson(context, "speeds", speedSchema), {
-      ...context.params,
-      conditions: results.conditions,
-      confidence: results.confidence,
-    });
-    Deno.writeTextFileSync(context.output("speeds"), artifactJson(speeds));
-
-    const folder = context.output("tables");
-    writeTable(folder, speedTable(results, speeds));
-    writeTable(folder, timedTable(results, speeds));
-    if (speeds.claims.length > 0) {
-      writeTable(folder, claimsTable(speeds.claims));
-      writeTable(folder, comparisonsTable(results, speeds.claims));
-    }
   },
 });

@@ -4,80 +4,21 @@
  * @module
  */
 import { z } from "zod";
-import { readTokenFile } from "../data/token_file.ts";
-import { startBackend } from "../models/backend.ts";
-import { classifierSpecs, sizeOf } from "../models/classifier.ts";
-import { disposeParameters, parametersFrom } from "../models/parameters.ts";
-import { decodeTensors } from "../models/safetensors.ts";
-import { measure } from "../models/training.ts";
-import { trainedFrom } from "../models/weights.ts";
-import { StageError } from "../pipeline/errors.ts";
-import { defineStage, type StageContext } from "../pipeline/stage.ts";
-import { withinMemory } from "./training/within_memory.ts";
+import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   split: z.enum(["train", "validation", "test"]).default("test").describe("Split to classify"),
   chunk_tokens: z.int().min(1).default(4096).describe("Tokens in memory at once; bounds memory"),
 });
 
-type Params = z.infer<typeof params>;
+/** Validated params of `evaluate`. */
+export type EvaluateParams = z.infer<typeof params>;
 
 /** Accuracy and loss of trained weights; for gates, their mean value at each position too. */
-export const evaluate = defineStage<Params>({
+export const evaluate = defineStage<EvaluateParams>({
   name: "evaluate",
   params,
   inputs: { tokens: {}, weights: {} },
   outputs: { metrics: { kind: "file", exactness: "numeric" } },
   numeric: true,
-  run: withinMemory(run, "a single document is too long, tokenize's max_length"),
 });
-
-async function run(context: StageContext<Params>): Promise<void> {
-  const { split, chunk_tokens: chunkTokens } = context.params;
-  const file = readTokenFile(context.input("tokens").path);
-  const documents = file.splits[split];
-  if (documents === undefined || documents.labels.length === 0) {
-    throw new StageError(
-      `Cannot evaluate: the corpus must have documents in split "${split}", found none; its ` +
-        `splits are ${Object.keys(file.splits).join(", ")}`,
-    );
-  }
-  const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
-  const { shape, seed } = trainedFrom(weights);
-  if (shape.vocabulary !== file.vocabularySize || shape.classes !== file.classes.length) {
-    throw new StageError(
-      "Cannot evaluate: the weights must have been trained on this corpus's vocabulary, found " +
-        `${shape.vocabulary} words and ${shape.classes} classes against ${file.vocabularySize} ` +
-        `and ${file.classes.length}`,
-    );
-  }
-  await startBackend(context.backend);
-  const parameters = parametersFrom(classifierSpecs(shape), weights.tensors);
-  const chosen = Uint32Array.from({ length: documents.labels.length }, (_, i) => i);
-  const measured = await measure(parameters, { shape, documents, chosen, chunkTokens });
-  disposeParameters(parameters);
-  const perClass = file.classes.map((name) => ({ class: name, documents: 0, correct: 0 }));
-  documents.labels.forEach((label, i) => {
-    perClass[label]!.documents++;
-    if (measured.predictions[i] === label) perClass[label]!.correct++;
-  });
-  const accuracy = measured.correct / measured.documents;
-  const metrics = {
-    fusion: shape.fusion,
-    encoding: shape.encoding,
-    seed,
-    size: sizeOf(shape),
-    documents: measured.documents,
-    correct: measured.correct,
-    accuracy,
-    lossNats: measured.lossNats,
-    perClass,
-    majorityShare: Math.max(...perClass.map((c) => c.documents)) / measured.documents,
-    ...(measured.gateByPosition === undefined
-      ? {}
-      : { gate: { byPosition: measured.gateByPosition } }),
-  };
-  Deno.writeTextFileSync(context.output("metrics"), JSON.stringify(metrics, null, 2) + "\n");
-  context.metric("accuracy", accuracy);
-  context.metric("lossNats", measured.lossNats);
-}

@@ -4,22 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { readTokenFile, type TokenFile } from "../data/token_file.ts";
-import { startBackend } from "../models/backend.ts";
-import { gptSpecs, type Sequences } from "../models/gpt.ts";
-import { type Excerpts, meanLoss, sequencesAtOnce } from "../models/gpt_training.ts";
-import { intensityProfiles } from "../models/intensity_profile.ts";
-import {
-  disposeParameters,
-  parameterCount,
-  type Parameters,
-  parametersFrom,
-} from "../models/parameters.ts";
-import { decodeTensors } from "../models/safetensors.ts";
-import { gptFrom, type TrainedGpt } from "../models/weights.ts";
-import { StageError } from "../pipeline/errors.ts";
-import { defineStage, type StageContext } from "../pipeline/stage.ts";
-import { withinMemory } from "./training/within_memory.ts";
+import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   most: z.int().min(1).default(4096).describe(
@@ -28,7 +13,8 @@ const params = z.strictObject({
   chunk_tokens: z.int().min(1).default(4096).describe("Tokens in memory at once; bounds memory"),
 });
 
-type Params = z.infer<typeof params>;
+/** Validated params of `evaluate_language`. */
+export type EvaluateLanguageParams = z.infer<typeof params>;
 
 /**
  * Loss of the best weights on excerpts that do not overlap, and what the predictors say there.
@@ -36,107 +22,10 @@ type Params = z.infer<typeof params>;
  * Training compares evaluations on random excerpts and keeps the best, so that its lowest loss is
  * a little lucky; the loss measured here on the split `test` is not.
  */
-export const evaluateLanguage = defineStage<Params>({
+export const evaluateLanguage = defineStage<EvaluateLanguageParams>({
   name: "evaluate_language",
   params,
   inputs: { tokens: {}, weights: {} },
   outputs: { metrics: { kind: "file", exactness: "numeric" } },
   numeric: true,
-  run: withinMemory(run, "a single sequence is too long, train's context"),
 });
-
-async function run(context: StageContext<Params>): Promise<void> {
-  const file = readTokenFile(context.input("tokens").path);
-  const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
-  const trained = gptFrom(weights);
-  const { shape } = trained;
-  if (shape.vocabulary !== file.vocabularySize) {
-    throw new StageError(
-      "Cannot evaluate: the weights must have been trained on this text's symbols, found " +
-        `${shape.vocabulary} symbols against ${file.vocabularySize}`,
-    );
-  }
-  await startBackend(context.backend);
-  const specs = gptSpecs(shape);
-  const parameters = parametersFrom(specs, weights.tensors);
-  const measured = await measure(context, { file, trained, parameters });
-  disposeParameters(parameters);
-  const { run, seed } = trained;
-  const { context: length, d, heads, layers, vocabulary, bypass } = shape;
-  const metrics = {
-    run,
-    bypass,
-    seed,
-    shape: { vocabulary, context: length, d, heads, layers },
-    parameters: parameterCount(specs),
-    ...measured,
-  };
-  Deno.writeTextFileSync(context.output("metrics"), JSON.stringify(metrics, null, 1) + "\n");
-  for (const { split, lossNats } of measured.splits) context.metric(`${split}Loss`, lossNats);
-}
-
-async function measure(
-  context: StageContext<Params>,
-  { file, trained, parameters }: {
-    file: TokenFile;
-    trained: TrainedGpt;
-    parameters: Parameters;
-  },
-) {
-  const { shape } = trained;
-  const { most, chunk_tokens: chunkTokens } = context.params;
-  const length = shape.context;
-  const atOnce = sequencesAtOnce(chunkTokens, length);
-  const splits = [];
-  for (const split of ["validation", "test"]) {
-    const text = file.splits[split]?.ids;
-    if (text === undefined || text.length <= length) continue;
-    const batches = inBatches(text, {
-      starts: spread(text.length, { length, most }),
-      length,
-      atOnce,
-    });
-    const lossNats = await meanLoss(parameters, { shape, batches, chunkTokens });
-    const tokens = batches.reduce((sum, batch) => sum + batch.next.length, 0);
-    splits.push({ split, tokens, lossNats, bits: lossNats / Math.LN2 });
-  }
-  const [first] = splits;
-  if (first === undefined) {
-    throw new StageError(
-      "Cannot evaluate: the text must have a split validation or test of more than context = " +
-        `${length} tokens, found ${Object.keys(file.splits).join(", ")}`,
-    );
-  }
-  const text = file.splits[first.split]!.ids;
-  const starts = spread(text.length, { length, most });
-  const sequences: Sequences[] = inBatches(text, { starts, length, atOnce })
-    .map((batch) => batch.sequences);
-  const intensities = await intensityProfiles(parameters, { shape, length, batches: sequences });
-  return { splits, intensities };
-}
-
-/** Starts of at most `most` excerpts that do not overlap, evenly spread over a text. */
-export function spread(
-  tokens: number,
-  { length, most }: { length: number; most: number },
-): number[] {
-  // Each excerpt needs the token after its last.
-  const all = Math.floor((tokens - 1) / length);
-  const count = Math.min(all, most);
-  return Array.from({ length: count }, (_, i) => Math.floor(i * all / count) * length);
-}
-
-function inBatches(
-  text: ArrayLike<number>,
-  { starts, length, atOnce }: { starts: readonly number[]; length: number; atOnce: number },
-): Excerpts[] {
-  return Array.from({ length: Math.ceil(starts.length / atOnce) }, (_, b) => {
-    const own = starts.slice(b * atOnce, (b + 1) * atOnce);
-    const take = (shift: number) =>
-      Int32Array.from(
-        { length: own.length * length },
-        (_, i) => text[own[Math.floor(i / length)]! + i % length + shift]!,
-      );
-    return { sequences: { ids: take(0), length }, next: take(1) };
-  });
-}

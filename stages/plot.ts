@@ -3,20 +3,9 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
-import { accuracyChart } from "./results/chart/accuracy_chart.ts";
-import { accuracyBars } from "./results/chart/bars_chart.ts";
-import { curvesChart } from "./results/chart/curves_chart.ts";
-import { deltaChart } from "./results/chart/delta_chart.ts";
-import { gatesChart } from "./results/chart/gates_chart.ts";
-import { operatorsSvg } from "./results/chart/operator_diagrams.ts";
-import { publishedChart } from "./results/chart/published_chart.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
-import { readJson } from "./results/inputs.ts";
 import { paperTableSchema } from "./results/paper/numbers.ts";
-import { type Results, resultsSchema } from "./results/results.ts";
 
 const params = z.strictObject({
   /**
@@ -43,41 +32,13 @@ const params = z.strictObject({
   /** PNG pixels per SVG pixel. */
   scale: z.number().min(0.5).max(8).default(2),
 });
-type Params = z.infer<typeof params>;
+
+/** Validated params of `plot`. */
+export type PlotParams = z.infer<typeof params>;
 
 export const plot = defineStage({
   name: "plot",
   params,
   inputs: { results: {} },
   outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
-  async run(context) {
-    const { params } = context;
-    const { path } = context.input("results");
-    const results = readJson(path, resultsSchema, { what: "aggregate.results" });
-    const folder = context.output("figures");
-    const svg = await drawSvg(results, params);
-    const png = await renderPng(svg, { scale: params.scale });
-    Deno.writeTextFileSync(join(folder, `${params.kind}.svg`), svg);
-    Deno.writeFileSync(join(folder, `${params.kind}.png`), png);
-  },
 });
-
-async function drawSvg(results: Results, params: Params): Promise<string> {
-  const { title, width } = params;
-  switch (params.kind) {
-    case "delta":
-      return await renderSvg(deltaChart(results, { title, width }));
-    case "curves":
-      return await renderSvg(curvesChart(results, { title, width }));
-    case "published":
-      return await renderSvg(publishedChart(results, { title, width }));
-    case "accuracy":
-      return await renderSvg(accuracyChart(results, { title, width }));
-    case "accuracy_bars":
-      return await renderSvg(accuracyBars(results, { title, width, published: params.published }));
-    case "gates":
-      return await renderSvg(gatesChart(results, { title, width }));
-    case "operators":
-      return operatorsSvg({ title });
-  }
-}

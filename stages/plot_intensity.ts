@@ -3,14 +3,8 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
-import { readJson } from "./results/inputs.ts";
-import { lossChart } from "./results/intensity/loss_chart.ts";
-import { profileChart } from "./results/intensity/profile_chart.ts";
-import { resultsSchema } from "./results/intensity/results.ts";
 
 const params = z.strictObject({
   kind: z.enum(["losses", "intensities"]).describe(
@@ -23,21 +17,14 @@ const params = z.strictObject({
   scale: z.number().min(0.5).max(8).default(2).describe("PNG pixels per SVG pixel"),
 });
 
+/** Validated params of `plot_intensity`. */
+export type PlotIntensityParams = z.infer<typeof params>;
+
 export const plotIntensity = defineStage({
   name: "plot_intensity",
   params,
   inputs: { results: {} },
   outputs: {
     figures: { kind: "folder", exactness: "numeric", publish: () => "figures/intensity" },
-  },
-  async run(context) {
-    const { kind, title, width, scale } = context.params;
-    const { path } = context.input("results");
-    const results = readJson(path, resultsSchema, { what: "aggregate_intensity.results" });
-    const chart = (kind === "losses" ? lossChart : profileChart)(results, { title, width });
-    const svg = await renderSvg(chart);
-    const folder = context.output("figures");
-    Deno.writeTextFileSync(join(folder, `${kind}.svg`), svg);
-    Deno.writeFileSync(join(folder, `${kind}.png`), await renderPng(svg, { scale }));
   },
 });

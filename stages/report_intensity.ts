@@ -5,16 +5,15 @@
  */
 import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
-import { readJson } from "./results/inputs.ts";
-import { pageHtml } from "./results/intensity/page.ts";
-import { resultsSchema, speedsSchema } from "./results/intensity/results.ts";
-import { compareText } from "./results/order.ts";
-import { figuresOf } from "./results/page/figures.ts";
-import { sourcesSchema, traceLinks } from "./results/sources.ts";
+
+const params = z.strictObject({});
+
+/** Validated params of `report_intensity`. */
+export type ReportIntensityParams = z.infer<typeof params>;
 
 export const reportIntensity = defineStage({
   name: "report_intensity",
-  params: z.strictObject({}),
+  params,
   inputs: {
     results: {},
     sources: {},
@@ -26,34 +25,5 @@ export const reportIntensity = defineStage({
   // It shows speeds, which differ each time.
   outputs: {
     page: { kind: "file", exactness: "measured", publish: () => "report/intensity.html" },
-  },
-  // deno-lint-ignore require-await
-  async run(context) {
-    const source = context.input("results");
-    const results = readJson(source.path, resultsSchema, { what: "aggregate_intensity.results" });
-    const sources = readJson(context.input("sources").path, sourcesSchema, {
-      what: "aggregate_intensity.sources",
-    });
-    const timed = context.input("speeds");
-    const speeds = readJson(timed.path, speedsSchema, {
-      what: "aggregate_speed.speeds",
-    });
-    const figures = figuresOf(context.inputs("figures"));
-    const filesOf = (input: string, folder: string) =>
-      [...context.input(input).files.keys()].sort(compareText).map((name) =>
-        `../tables/${folder}/${name}`
-      );
-    const page = pageHtml(results, {
-      speeds,
-      figures,
-      tableFiles: [
-        ...filesOf("tables", "intensity"),
-        ...filesOf("speed_tables", "intensity_speed"),
-      ],
-      resultsSha256: source.sha256,
-      speedsSha256: timed.sha256,
-      trace: traceLinks(sources),
-    });
-    Deno.writeTextFileSync(context.output("page"), page);
   },
 });

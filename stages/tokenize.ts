@@ -4,15 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { tokenizeCharacters } from "../data/characters.ts";
-import { openCorpus } from "../data/corpus.ts";
-import { DataError } from "../data/lines.ts";
-import { type Description, descriptionName, descriptionSchema } from "../data/source.ts";
-import { type TokenFile, writeTokenFile } from "../data/token_file.ts";
-import { tokenizeCorpus, type Tokenized } from "../data/tokenize.ts";
-import { firstWordId, paddingId, unknownId } from "../data/words.ts";
-import { StageError } from "../pipeline/errors.ts";
-import { type Artifact, defineStage } from "../pipeline/stage.ts";
+import { defineStage } from "../pipeline/stage.ts";
 
 const share = z.number().min(0).max(1);
 const most = z.int().min(1).optional();
@@ -64,7 +56,12 @@ const symbolParams = z.strictObject({
 
 const params = z.discriminatedUnion("unit", [wordParams, symbolParams]);
 
-type Params = z.infer<typeof params>;
+/** Validated params of `tokenize`. */
+export type TokenizeParams = z.infer<typeof params>;
+/** Those of words. */
+export type WordParams = z.infer<typeof wordParams>;
+/** Those of bytes and characters. */
+export type SymbolParams = z.infer<typeof symbolParams>;
 
 /**
  * Words: the authors' tokenizer of paper A: lower case, words between whitespace, ids by frequency
@@ -73,7 +70,7 @@ type Params = z.infer<typeof params>;
  *
  * Outputs hold nothing of the params as such, so that one which changes no token changes no byte.
  */
-export const tokenize = defineStage<Params>({
+export const tokenize = defineStage<TokenizeParams>({
   name: "tokenize",
   params,
   inputs: { raw: {} },
@@ -82,96 +79,4 @@ export const tokenize = defineStage<Params>({
     vocabulary: { kind: "file", exactness: "exact" },
     statistics: { kind: "file", exactness: "exact" },
   },
-  async run(context) {
-    const raw = context.input("raw");
-    const description = readDescription(raw);
-    const { params } = context;
-    const text = description.format === "characters";
-    if (text !== (params.unit !== "word")) {
-      throw new StageError(
-        `Cannot tokenise "${description.source.name}": ${
-          text
-            ? "it is one text, whose unit must be byte or character"
-            : "it holds documents, whose unit must be word"
-        }, found "${params.unit}"`,
-      );
-    }
-    try {
-      const { tokens, vocabulary, statistics } = params.unit === "word"
-        ? await words(description, raw, params)
-        : await symbols(description, raw, params);
-      writeTokenFile(context.output("tokens"), tokens);
-      Deno.writeTextFileSync(context.output("vocabulary"), vocabulary);
-      Deno.writeTextFileSync(
-        context.output("statistics"),
-        `${JSON.stringify({ source: description.source, ...statistics }, null, 2)}\n`,
-      );
-      context.metric("vocabulary_size", statistics.vocabularySize);
-      for (const [name, { documents }] of Object.entries(statistics.splits)) {
-        context.metric(`${name}_documents`, documents);
-      }
-    } catch (cause) {
-      if (!(cause instanceof DataError)) throw cause;
-      throw new StageError(cause.message, { cause });
-    }
-  },
 });
-
-interface Outputs {
-  readonly tokens: TokenFile;
-  /** Text of the vocabulary file: one word per line, so that a change shows as changed lines. */
-  readonly vocabulary: string;
-  readonly statistics: Tokenized["statistics"];
-}
-
-async function words(
-  description: Description,
-  raw: Artifact,
-  params: z.infer<typeof wordParams>,
-): Promise<Outputs> {
-  const corpus = await openCorpus(description, raw.files);
-  const { tokens, words, statistics } = await tokenizeCorpus(corpus, {
-    maxLength: params.max_length,
-    minFrequency: params.min_frequency,
-    maxVocabulary: params.max_vocabulary,
-    vocabularyOver: params.vocabulary_over,
-    lowercase: params.lowercase,
-    shares: params.shares,
-    subset: params.subset,
-  });
-  const lines = words.map((word) => `\n    ${JSON.stringify(word)}`).join(",");
-  const vocabulary = `{\n  "padding": ${paddingId},\n  "unknown": ${unknownId},\n` +
-    `  "firstWord": ${firstWordId},\n  "words": [${lines}\n  ]\n}\n`;
-  return { tokens, vocabulary, statistics };
-}
-
-async function symbols(
-  description: Description,
-  raw: Artifact,
-  params: z.infer<typeof symbolParams>,
-): Promise<Outputs> {
-  const { tokens, symbols, statistics } = await tokenizeCharacters(description, raw.files, params);
-  const vocabulary = `${JSON.stringify({ unit: params.unit, symbols }, null, 2)}\n`;
-  return { tokens, vocabulary, statistics };
-}
-
-function readDescription(raw: Artifact): Description {
-  const path = raw.files.get(descriptionName);
-  if (path === undefined) {
-    throw new StageError(
-      `Cannot tokenise: the raw folder must hold "${descriptionName}", found ${
-        [...raw.files.keys()].slice(0, 5).join(", ") || "nothing"
-      }`,
-    );
-  }
-  try {
-    return descriptionSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
-  } catch (cause) {
-    throw new StageError(
-      `Cannot tokenise: "${descriptionName}" does not describe a raw folder: ${
-        (cause as Error).message
-      }`,
-      { cause },
-    );
-  }
-}

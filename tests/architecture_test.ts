@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
-import { dirname, join, relative } from "node:path";
+import { assert, assertEquals } from "@std/assert";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { project } from "../main.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -47,14 +48,48 @@ Deno.test("imports point one way: main to stages to pipeline, models and data", 
   assertEquals(seen > 100, true, "the test found the project's imports");
 });
 
-Deno.test("stages do not import each other", () => {
-  const wrong = sources("stages").filter((file) => dirname(file) === join(ROOT, "stages"))
-    .flatMap((file) =>
-      imports(file).filter((imported) => /^\.\/\w+\.ts$/.test(imported)).map((imported) =>
-        `${relative(ROOT, file)} → ${imported}`
+/** The files of stages: declarations, or runs. */
+function stages(kind: "declarations" | "runs"): string[] {
+  return sources("stages").filter((file) =>
+    dirname(file) === join(ROOT, "stages") && file.endsWith(".run.ts") === (kind === "runs")
+  );
+}
+
+Deno.test("a stage imports no other, and a run its own declaration for types alone", () => {
+  const wrong = [...stages("declarations"), ...stages("runs")].flatMap((file) => {
+    const own = `./${basename(file).replace(".run.ts", ".ts")}`;
+    const text = Deno.readTextFileSync(file);
+    return imports(file).filter((imported) => /^\.\/[\w.]+\.ts$/.test(imported))
+      .filter((imported) =>
+        !(file.endsWith(".run.ts") && imported === own &&
+          new RegExp(`import type [^;]*"${own}"`).test(text) &&
+          text.split(`"${own}"`).length === 2)
       )
-    );
+      .map((imported) => `${relative(ROOT, file)} → ${imported}`);
+  });
   assertEquals(wrong, []);
+});
+
+Deno.test("every stage has a declaration and a run", () => {
+  const names = (kind: "declarations" | "runs") =>
+    stages(kind).map((file) => basename(file).replace(/(\.run)?\.ts$/, "")).sort();
+  assertEquals(names("runs"), names("declarations"));
+  assertEquals(names("runs"), project.stages.map(({ name }) => name).sort());
+});
+
+Deno.test("the command line loads no tensors, no charts and no run of a stage", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", join(ROOT, "main.ts")],
+    stdout: "piped",
+    stderr: "null",
+  }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as {
+    modules: { specifier: string }[];
+  };
+  const loaded = modules.map(({ specifier }) => specifier);
+  assert(loaded.some((specifier) => specifier.endsWith("/stages/train.ts")), "it found the stages");
+  const heavy = /@tensorflow|vega|resvg|fontsource|hyparquet|tar-stream|\.run\.ts$/;
+  assertEquals(loaded.filter((specifier) => heavy.test(specifier)), []);
 });
 
 Deno.test("only models, stages and tests know tfjs", () => {

@@ -73,19 +73,19 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
       ["plot/delta", "report"],
     ],
     ["a comment and a renamed local in the train stage", () => {
-      const text = project.read("stages/train.ts");
+      const text = project.read("stages/train.run.ts");
       const local = /\n {2}const (\w+) = /.exec(text)![1]!;
       const renamed = text.replaceAll(
         new RegExp(`(?<![.\\w"])${local}\\b(?!["\\w])`, "g"),
         "renamedLocal",
       );
-      project.write("stages/train.ts", `// A comment.\n${renamed}`);
+      project.write("stages/train.run.ts", `// A comment.\n${renamed}`);
     }, []],
     [
       "a helper that only evaluate uses",
       () =>
         project.edit(
-          "stages/evaluate.ts",
+          "stages/evaluate.run.ts",
           "majorityShare:",
           "majorityShareOfTest: 0,\n    majorityShare:",
         ),

@@ -88,9 +88,13 @@ export async function reproduce(
           "from its checkpoints; run the same command again to go on",
       });
     } else {
-      const { held, recorded } = finish(project, session, outcome, options, listener);
+      let published = false;
+      const { held, recorded } = finish(project, session, outcome, options, (event) => {
+        published ||= event.event === "published";
+        listener(event);
+      });
       if (!held) counts.failed ||= 1;
-      const changed = recorded || outcome.executed > 0;
+      const changed = recorded || published || outcome.executed > 0;
       keepTracePage(session.outputs, session.store, { changed });
     }
     session.store.close();

@@ -1,5 +1,5 @@
 /**
- * The code of a stage as one tree-shaken, minified module. Its digest is the stage's code
+ * The code of a stage's run as one tree-shaken, minified module. Its digest is the stage's code
  * fingerprint, and the same bytes are what runs: what was hashed can't differ from what was
  * executed, even if a source file is edited meanwhile.
  *
@@ -36,16 +36,9 @@ export interface FreshBundle extends Omit<Bundle, "bundler"> {
   readonly map: string;
 }
 
-/**
- * Where the definition of a stage stands: one file per stage, which exports it by its name in camel
- * case, `trainLanguage` for `train_language`.
- */
-export function stagePath(root: string, stage: string): string {
-  return join(root, "stages", `${stage}.ts`);
-}
-
-function exportName(stage: string): string {
-  return stage.replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
+/** The file that exports a stage's `run`, beside that of its declaration. */
+export function runPath(root: string, stage: string): string {
+  return join(root, "stages", `${stage}.run.ts`);
 }
 
 /** The bundlers as a project pins them, an ingredient of every key. */
@@ -71,9 +64,7 @@ export async function bundleStages(
       const result = await esbuild.build({
         absWorkingDir: root,
         stdin: {
-          contents: `export { ${exportName(stage)} as default } from ${
-            JSON.stringify(stagePath(root, stage))
-          };`,
+          contents: `export { run } from ${JSON.stringify(runPath(root, stage))};`,
           resolveDir: root,
           // In TypeScript a name that is not exported might be a type's, and would pass.
           loader: "js",

@@ -8,6 +8,7 @@ import { canonicalJson, type Json } from "./canonical.ts";
 import type { Binding, Instance } from "../plan/graph.ts";
 import { type Sha256, taggedHash } from "./hash.ts";
 import type { Platform } from "./platform.ts";
+import type { Stage } from "../stage.ts";
 import type { Ingredients, Trace } from "../store/trace.ts";
 
 /** Digests of an instance's input artifacts: input name to `[label, digest]`, in binding order. */
@@ -18,9 +19,12 @@ export function keyOf(ingredients: Ingredients): Sha256 {
   return taggedHash("key/1", ingredients);
 }
 
-/** The ingredients all instances of a stage share. */
+/**
+ * The ingredients all instances of a stage share. Of its declaration only what shows in a result: the
+ * rest reaches the key through the values that it lets pass.
+ */
 export function stageIngredients(
-  stage: { readonly name: string; readonly numeric?: boolean },
+  stage: Pick<Stage, "name" | "outputs" | "numeric" | "alone">,
   bundle: Bundle,
   platform: Platform,
 ): Ingredients {
@@ -34,6 +38,12 @@ export function stageIngredients(
     // The runtime's own functions: JSON, Intl, Math, WebGPU, V8.
     deno: Deno.version.deno,
   };
+  // What a result consists of, and how it is compared.
+  for (const [name, { kind, exactness }] of Object.entries(stage.outputs)) {
+    ingredients[`outputs.${name}`] = `${kind}, ${exactness}`;
+  }
+  // What was timed beside other work says something else.
+  if (stage.alone) ingredients.alone = "true";
   // What the stage's code calls but does not contain.
   for (const [name, version] of Object.entries(bundle.packages)) {
     ingredients[`packages.${name.replace(/^npm:/, "")}`] = version;
@@ -44,8 +54,8 @@ export function stageIngredients(
 }
 
 /**
- * All ingredients of an instance: those of its stage, the params its schema names, and the content
- * of its inputs. Not the keys of upstream instances: equal content cuts a change off.
+ * All ingredients of an instance: those of its stage, the params its schema names, save those that
+ * are operational, and the content of its inputs. Not the keys of upstream instances: equal content cuts a change off.
  */
 export function ingredientsOf(
   instance: Instance,
@@ -53,7 +63,7 @@ export function ingredientsOf(
   inputs: InputDigests,
 ): Ingredients {
   const ingredients: Record<string, string> = { ...shared };
-  flatten("params", instance.params, ingredients);
+  flatten("params", keyedParams(instance), ingredients);
   for (const [input, digests] of Object.entries(inputs)) {
     const many = instance.node.stage.inputs[input]?.many === true;
     if (many && digests.length === 0) ingredients[`inputs.${input}`] = "none";
@@ -63,6 +73,15 @@ export function ingredientsOf(
     }
   }
   return ingredients;
+}
+
+/** An instance's params without those that never change what it makes. */
+function keyedParams({ node, params }: Instance): Json {
+  const operational: readonly string[] = node.stage.operational ?? [];
+  if (operational.length === 0) return params;
+  return Object.fromEntries(
+    Object.entries(params!).filter(([name]) => !operational.includes(name)),
+  );
 }
 
 /** The digests of the artifacts bound to an instance, from the outputs of its upstream. */

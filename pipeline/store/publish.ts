@@ -80,13 +80,15 @@ function collect(
   store: Store,
 ): Record<string, Publication> {
   const files: Record<string, Publication> = {};
-  for (const [{ name: instance }, { key, outputs }] of results) {
-    for (const output of Object.values(outputs)) {
-      if (output.publish === undefined) continue;
+  for (const [{ name: instance, node, params }, { key, outputs }] of results) {
+    for (const [name, output] of Object.entries(outputs)) {
+      // Of the declaration as it is now: a path is no part of a key, nor of what was made under it.
+      const place = node.stage.outputs[name]?.publish?.(params);
+      if (place === undefined) continue;
       const found: [string, Sha256][] = output.kind === "file"
-        ? [[output.publish, output.sha256]]
+        ? [[place, output.sha256]]
         : Object.entries(store.manifest(output.sha256))
-          .map(([path, { sha256 }]) => [`${output.publish}/${path}`, sha256]);
+          .map(([path, { sha256 }]) => [`${place}/${path}`, sha256]);
       for (const [path, sha256] of found) {
         if (path === TRACE_PAGE) {
           throw new ConfigError(

@@ -18,8 +18,6 @@ export interface OutputRecord {
   readonly bytes: number;
   readonly kind: "file" | "folder";
   readonly exactness: Exactness;
-  /** Path below `outputs/` at which a copy is laid. */
-  readonly publish?: string;
 }
 
 /** What a key produced. Timings and dates stand here, never in an artifact. */

@@ -13,10 +13,11 @@ import { allTraces, ancestry, inputsOf, makersOf } from "./ancestry.ts";
 import { statOf } from "../store/catalog.ts";
 import { sha256 } from "../key/hash.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
+import { readPublications } from "../store/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { Store } from "../store/store.ts";
 import type { Trace } from "../store/trace.ts";
-import { type Shown, tracePage } from "./trace_page/page.ts";
+import { publishedBytes, type Shown, tracePage } from "./trace_page/page.ts";
 
 /** Where the page stands below `outputs/`. */
 export const TRACE_PAGE = "trace/index.html";
@@ -44,6 +45,11 @@ export function collectShown(store: Store): Shown {
     const run = readLatest(name, store);
     return run ? [{ name, run }] : [];
   });
+  const published = new Map<string, string[]>();
+  for (const [path, { key, sha256 }] of Object.entries(readPublications(store))) {
+    const bytes = publishedBytes(key, sha256);
+    published.set(bytes, [...published.get(bytes) ?? [], path]);
+  }
   const traces = new Map<string, Trace>();
   for (const { run } of runs) {
     for (const key of Object.values(run.keys)) {
@@ -53,12 +59,12 @@ export function collectShown(store: Store): Shown {
   }
   const makers = makersOf(traces.values(), store);
   const isKnown = (trace: Trace) => inputsOf(trace).every(([, digest]) => makers.has(digest));
-  if ([...traces.values()].every(isKnown)) return { runs, traces, makers };
+  if ([...traces.values()].every(isKnown)) return { runs, traces, makers, published };
   // A partial run keeps results whose inputs no latest run made: then every trace is asked.
   for (const trace of ancestry(traces.values(), makersOf(allTraces(store), store))) {
     traces.set(trace.key, trace);
   }
-  return { runs, traces, makers: makersOf(traces.values(), store) };
+  return { runs, traces, makers: makersOf(traces.values(), store), published };
 }
 
 /** A page with its own digest as its last line, so that an altered byte is noticed. */

@@ -3,26 +3,9 @@
  *
  * @module
  */
+import { ENCODINGS, FUSIONS } from "../../models/names.ts";
 import type { Corpus } from "./inputs.ts";
 
-const OPERATORS = [
-  "add",
-  "concat",
-  "mul",
-  "gate_scalar",
-  "gate_vector",
-  "gate_cnn",
-  "gate_mlp",
-  "mlp",
-];
-const ENCODINGS = [
-  "sinusoidal",
-  "learned",
-  "rope",
-  "relative",
-  "rope_attention",
-  "relative_attention",
-];
 const PAPER_DATASETS: Readonly<Record<string, string>> = {
   ag_news: "AG News",
   imdb: "IMDB",
@@ -32,7 +15,7 @@ const KINDS = ["official", "sample", "synthetic"];
 
 /** Known fusion operators in the paper's order, then the others by name. */
 export function compareOperators(a: string, b: string): number {
-  return rank(OPERATORS, a) - rank(OPERATORS, b) || compareText(a, b);
+  return rank(FUSIONS, a) - rank(FUSIONS, b) || compareText(a, b);
 }
 
 /** The paper's four encodings in its order, what enters attention, then the others by name. */

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
-import { FUSIONS } from "../../models/fusion.ts";
+import { FUSIONS } from "../../models/names.ts";
 import { type GptShape, gptSpecs } from "../../models/gpt.ts";
 import { excerpts, gptStep } from "../../models/gpt_training.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import { type Moments, zeroMoments } from "../../models/optimizer.ts";
 import {
   disposeParameters,

@@ -3,7 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import { startBackend } from "../../models/backend.ts";
 import { packBatch } from "../../models/batch.ts";
 import { type ClassifierShape, classifierSpecs, classify } from "../../models/classifier.ts";
-import { FUSIONS } from "../../models/fusion.ts";
+import { FUSIONS } from "../../models/names.ts";
 import { crossEntropy } from "../../models/operations/cross_entropy.ts";
 import { zeroMoments } from "../../models/optimizer.ts";
 import {

@@ -1,14 +1,13 @@
 import { assert } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
-import { FUSIONS } from "../../models/fusion.ts";
+import { ENCODINGS, FUSIONS } from "../../models/names.ts";
 import { type GptShape, gptSpecs } from "../../models/gpt.ts";
 import { excerpts, gptStep } from "../../models/gpt_training.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
 import { zeroMoments } from "../../models/optimizer.ts";
 import { disposeParameters, initialParameters } from "../../models/parameters.ts";
-import { ENCODINGS } from "../../models/positions.ts";
 import { integers, streamKey } from "../../models/random.ts";
 import { trainStep } from "../../models/training.ts";
 import { readTensor } from "../../models/webgpu.ts";

@@ -3,7 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import { generate, sample } from "../../models/generation.ts";
 import { type GptShape, gptSpecs, predictNext } from "../../models/gpt.ts";
 import { excerpts, gptGradients, gptStep, meanLoss } from "../../models/gpt_training.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import { cosineRate, zeroMoments } from "../../models/optimizer.ts";
 import {
   disposeParameters,

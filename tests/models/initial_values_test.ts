@@ -1,10 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
-import { FUSIONS } from "../../models/fusion.ts";
+import { ENCODINGS, FUSIONS } from "../../models/names.ts";
 import { type GptShape, gptSpecs } from "../../models/gpt.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import { initialValue, type ParameterSpec } from "../../models/parameters.ts";
-import { ENCODINGS } from "../../models/positions.ts";
 
 /** All values the same, uniform on [−b, b], or N(0, σ²). */
 type Law = { same: number } | { b: number } | { sigma: number };

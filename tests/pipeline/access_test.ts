@@ -4,9 +4,9 @@ import { type TestProject, toyProject } from "../rig/project.ts";
 /** Runs the toy with a first stage that does something it did not declare. */
 async function failing(project: TestProject, act: string): Promise<string> {
   project.edit(
-    "stages/word.ts",
-    "    Deno.writeTextFileSync(",
-    `    ${act}\n    Deno.writeTextFileSync(`,
+    "stages/word.run.ts",
+    "  Deno.writeTextFileSync(",
+    `  ${act}\n  Deno.writeTextFileSync(`,
   );
   const ended = await project.run(["reproduce", "--only", "word/ann"]);
   assertEquals(ended.code, 1);
@@ -52,24 +52,25 @@ Deno.test("a subprocess is refused", async () => {
 Deno.test("an import computed at run time is refused with its line", async () => {
   using project = toyProject();
   project.edit(
-    "stages/word.ts",
-    "  run(context) {",
-    "  async run(context) {\n    await import(context.params.text);",
+    "stages/word.run.ts",
+    "export function run(context: StageContext<Params>): Promise<void> {",
+    "export async function run(context: StageContext<Params>): Promise<void> {\n" +
+      "  await import(context.params.text);",
   );
   const ended = await project.run(["reproduce"]);
   assertEquals(ended.code, 1);
   assertStringIncludes(ended.stderr, 'Cannot take the fingerprint of stage "word"');
-  assertStringIncludes(ended.stderr, "stages/word.ts:");
+  assertStringIncludes(ended.stderr, "stages/word.run.ts:");
 });
 
 Deno.test("a bug in a stage shows its stack in the source; an unwritten output is named", async () => {
   using project = toyProject();
   const text = await failing(project, "(undefined as unknown as string[]).map(String);");
   assertStringIncludes(text, "TypeError: Cannot read properties of undefined");
-  assertStringIncludes(text, "stages/word.ts:");
+  assertStringIncludes(text, "stages/word.run.ts:");
   using silent = toyProject();
   silent.edit(
-    "stages/word.ts",
+    "stages/word.run.ts",
     'Deno.writeTextFileSync(context.output("text"), context.params.text);',
     "",
   );
@@ -83,15 +84,15 @@ Deno.test("a bug in a stage shows its stack in the source; an unwritten output i
 Deno.test("an import that is neither the project's nor pinned is refused; an alias of a file is not", async () => {
   using project = toyProject();
   project.edit(
-    "stages/word.ts",
-    'import { z } from "zod";',
-    'import { z } from "zod";\nimport "file:///etc/hostname";',
+    "stages/word.run.ts",
+    "export function",
+    'import "file:///etc/hostname";\nexport function',
   );
   const refused = await project.run(["reproduce"]);
   assertEquals(refused.code, 1);
   using aliased = toyProject();
   aliased.edit("deno.json", '"imports":{', '"imports":{"grow":"./lib/grow.ts",');
-  aliased.edit("stages/steps.ts", '"../lib/grow.ts"', '"grow"');
+  aliased.edit("stages/steps.run.ts", '"../lib/grow.ts"', '"grow"');
   assertEquals((await aliased.executed()).length, 7);
   aliased.edit("lib/grow.ts", "+ 1;", "+ 2;");
   assertEquals((await aliased.executed()).length, 5);

@@ -6,7 +6,6 @@ import { buildGraph, type Instance, select } from "../../pipeline/plan/graph.ts"
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
-const run = () => Promise.resolve();
 const file = { kind: "file", exactness: "exact" } as const;
 const STAGES = new Map<string, Stage>(
   [
@@ -19,21 +18,18 @@ const STAGES = new Map<string, Stage>(
       }),
       inputs: {},
       outputs: { out: file },
-      run,
     }) as Stage,
     defineStage({
       name: "join",
       params: z.strictObject({}),
       inputs: { one: {}, all: { many: true } },
       outputs: { out: file },
-      run,
     }) as Stage,
     defineStage({
       name: "time",
       params: z.strictObject({}),
       inputs: { all: { many: true } },
       outputs: { out: { ...file, exactness: "measured" } },
-      run,
     }) as Stage,
     defineStage({
       name: "both",
@@ -43,7 +39,6 @@ const STAGES = new Map<string, Stage>(
         out: { ...file, exactness: "measured" },
         table: { ...file, exactness: "numeric" },
       },
-      run,
     }) as Stage,
   ].map((stage) => [stage.name, stage]),
 );
@@ -175,6 +170,19 @@ Deno.test("duplicate grid values and duplicate keys are refused", () => {
   );
 });
 
+Deno.test("a declaration whose operational params its schema lacks is refused", () => {
+  const declare = (...operational: string[]) =>
+    defineStage({
+      name: "make",
+      params: z.strictObject({ every: z.int() }) as z.ZodType<Record<string, number>>,
+      inputs: {},
+      outputs: { out: file },
+      operational,
+    });
+  declare("every");
+  assertThrows(() => declare("evry"), ConfigError, 'params of its schema, found "evry"');
+});
+
 Deno.test("a stage sees settled params, and so does its key", () => {
   const settled = defineStage({
     name: "make",
@@ -182,7 +190,6 @@ Deno.test("a stage sees settled params, and so does its key", () => {
     inputs: {},
     outputs: { out: file },
     settle: ({ choices }, { mirror }) => ({ choices: [mirror ?? choices[0]!] }),
-    run,
   });
   const before = STAGES.get("make")!;
   STAGES.set("make", settled as Stage);

@@ -264,10 +264,10 @@ Deno.test({
   },
 });
 
-/** Has the first stage run a statement of its own, which stands in line 11 of its file. */
+/** Has the first stage run a statement of its own, in line 5 of its file. */
 async function acting(statement: string): Promise<{ root: string; said: string }> {
   using project = toyProject();
-  project.edit("stages/word.ts", "    Deno.write", `    ${statement}\n    Deno.write`);
+  project.edit("stages/word.run.ts", "  Deno.write", `  ${statement}\n  Deno.write`);
   const ended = await project.run(["reproduce", "--only", "word/ann"]);
   assertEquals(ended.code, 1);
   return { root: project.root, said: ended.stdout };
@@ -276,7 +276,7 @@ async function acting(statement: string): Promise<{ root: string; said: string }
 Deno.test("a bug's stack names the file and line that someone wrote", async () => {
   const { root, said } = await acting('throw new TypeError("odd");');
   assertStringIncludes(said, 'Stage "word" failed');
-  assertStringIncludes(said, `(file://${root}/stages/word.ts:11:`);
+  assertStringIncludes(said, `(file://${root}/stages/word.run.ts:5:`);
 });
 
 Deno.test({
@@ -352,7 +352,7 @@ for (const [bytes, what] of [[180_000, "all words"], [1_800_000, "a single word"
       assertEquals(mount.code, 0, new TextDecoder().decode(mount.stderr));
       try {
         project.edit(
-          "stages/word.ts",
+          "stages/word.run.ts",
           "context.params.text);",
           `context.params.text.repeat(${bytes / 3}));`,
         );

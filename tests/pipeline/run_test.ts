@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { mainText, toyProject } from "../rig/project.ts";
+import { mainText, toyProject, writeStage } from "../rig/project.ts";
 
 const ALL = [
   "gather",
@@ -85,6 +85,64 @@ Deno.test("an edit re-runs exactly what it can change", async () => {
       assert(possible.includes(name), `${what}: ${name} was not planned`);
     }
   }
+});
+
+Deno.test("what a declaration says and no result shows re-runs nothing; what a result shows does", async () => {
+  using project = toyProject();
+  await project.executed();
+  const steps = "stages/steps.ts", gather = "stages/gather.ts";
+  const table: [string, () => void, string[]][] = [
+    ["a param's description", () => {
+      project.edit(steps, "rate: z.number()", 'rate: z.number().describe("Growth, per step")');
+    }, []],
+    ["a stricter schema", () => {
+      project.edit(steps, "steps: z.int()", 'steps: z.int().min(1, "must be some")');
+    }, []],
+    ["what it may reach", () => {
+      project.edit(
+        gather,
+        "  outputs: {",
+        '  access: () => ({ hosts: ["example.org"] }),\n  outputs: {',
+      );
+    }, []],
+    ["a param that never changes what is made", () => {
+      project.edit("experiments/toy.yaml", "{ seed: $seed }", "{ seed: $seed, delayMs: 1 }");
+    }, []],
+    ["another default", () => {
+      project.edit(gather, '.default("All")', '.default("Everyone")');
+    }, ["gather"]],
+    ["another exactness", () => {
+      project.edit(
+        gather,
+        'parts: { kind: "folder", exactness: "exact"',
+        'parts: { kind: "folder", exactness: "measured"',
+      );
+    }, ["gather"]],
+    ["a stage that must be alone from now on", () => {
+      project.edit(gather, "  outputs: {", "  alone: true,\n  outputs: {");
+    }, ["gather"]],
+    ["a param that changes what is made, as its declaration says now", () => {
+      project.edit(steps, '  operational: ["delayMs"],\n', "");
+    }, ["steps/ann/1", "steps/ann/2", "steps/bob/1", "steps/bob/2"]],
+  ];
+  for (const [what, edit, expected] of table) {
+    edit();
+    assertEquals(await project.executed(), expected, what);
+  }
+});
+
+Deno.test("another path to publish at moves the copy and runs nothing", async () => {
+  using project = toyProject();
+  await project.executed();
+  const page = project.read("outputs/report/page.txt");
+  project.edit("stages/gather.ts", '"report/page.txt"', '"report/all.txt"');
+  assertEquals(await project.executed(), []);
+  assertEquals(project.read("outputs/report/all.txt"), page);
+  assertEquals([...Deno.readDirSync(project.path("outputs/report"))].length, 1);
+  const trace = project.read("outputs/trace/index.html");
+  assertStringIncludes(trace, '<a href="../report/all.txt">outputs/report/all.txt</a>');
+  assert(!trace.includes("report/page.txt"), "the trace page names the path of before");
+  assertEquals((await project.run(["audit"])).code, 0);
 });
 
 Deno.test("a failure stops only what depends on it, and the exit code says so", async () => {
@@ -261,38 +319,41 @@ Deno.test("trace follows an instance, a key or a digest back to the first bytes"
 
 Deno.test("an instance that must be alone overlaps with no other and goes after those that need not", async () => {
   using project = toyProject();
-  const header = project.read("stages/word.ts").replace(/export const[^]*/, "");
-  project.write(
-    "stages/time.ts",
-    `${header}
+  writeStage(project, {
+    name: "time",
+    declaration: `
+const params = z.strictObject({ seed: z.int() });
+export type Params = z.infer<typeof params>;
 export const time = defineStage({
   name: "time",
-  params: z.strictObject({ seed: z.int() }),
+  params,
   inputs: { text: {} },
   outputs: { seconds: { kind: "file", exactness: "measured" } },
   alone: true,
-  async run(context) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    Deno.writeTextFileSync(context.output("seconds"), String(context.params.seed));
-  },
-});
-`,
-  );
-  project.write(
-    "stages/tell.ts",
-    `${header}
+});`,
+    run: `
+export async function run(context: StageContext<Params>): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  Deno.writeTextFileSync(context.output("seconds"), String(context.params.seed));
+}`,
+  });
+  writeStage(project, {
+    name: "tell",
+    declaration: `
+const params = z.strictObject({});
+export type Params = z.infer<typeof params>;
 export const tell = defineStage({
   name: "tell",
-  params: z.strictObject({}),
+  params,
   inputs: { seconds: { many: true } },
   outputs: { text: { kind: "file", exactness: "measured" } },
-  run(context) {
-    Deno.writeTextFileSync(context.output("text"), String(context.inputs("seconds").length));
-    return Promise.resolve();
-  },
-});
-`,
-  );
+});`,
+    run: `
+export function run(context: StageContext<Params>): Promise<void> {
+  Deno.writeTextFileSync(context.output("text"), String(context.inputs("seconds").length));
+  return Promise.resolve();
+}`,
+  });
   project.write("main.ts", mainText(["word", "steps", "gather", "time", "tell"]));
   project.edit(
     "experiments/toy.yaml",

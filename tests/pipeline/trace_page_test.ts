@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { hashFile, type Sha256, sha256 } from "../../pipeline/key/hash.ts";
 import { writeLatest } from "../../pipeline/store/latest.ts";
+import { writeSealed } from "../../pipeline/store/sealed.ts";
 import { Store } from "../../pipeline/store/store.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/views/trace_page.ts";
@@ -152,13 +153,15 @@ Deno.test("what names and params hold is text on the page, never markup", () => 
         bytes: 1,
         kind: "file",
         exactness: "exact",
-        publish: `a/${EVIL}#%`,
       },
     },
     metrics: { [EVIL]: 1 },
     machine: { [EVIL]: EVIL },
   });
   record({ [trace.instance]: trace.key }, own);
+  writeSealed(join(own.root, "published.json"), {
+    [`a/${EVIL}#%`]: { run: "toy.smoke", instance: trace.instance, key: trace.key, sha256: digest },
+  });
   const page = tracePage(collectShown(own), own);
   own.close();
   assert(!page.includes("<script"), page.match(/.{60}<script.{20}/)?.[0]);

@@ -10,82 +10,100 @@ import type { Event } from "../../pipeline/event.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-const STAGES: Readonly<Record<string, string>> = {
+/** Each stage's declaration and run. */
+const STAGES: Readonly<Record<string, readonly [declaration: string, run: string]>> = {
   // Writes a word. Its file is the start of everything.
-  word: `
+  word: [
+    `
+const params = z.strictObject({ text: z.string(), style: z.string().default("plain") });
+export type Params = z.infer<typeof params>;
 export const word = defineStage({
   name: "word",
-  params: z.strictObject({ text: z.string(), style: z.string().default("plain") }),
+  params,
   inputs: {},
   outputs: { text: { kind: "file", exactness: "exact" } },
-  run(context) {
-    Deno.writeTextFileSync(context.output("text"), context.params.text);
-    return Promise.resolve();
-  },
 });`,
+    `
+export function run(context: StageContext<Params>): Promise<void> {
+  Deno.writeTextFileSync(context.output("text"), context.params.text);
+  return Promise.resolve();
+}`,
+  ],
   // Works in steps, with a checkpoint after each, and is slow enough to be interrupted.
-  steps: `
-import { grow } from "../lib/grow.ts";
+  steps: [
+    `
+const params = z.strictObject({
+  seed: z.int(),
+  steps: z.int().default(3),
+  delayMs: z.int().default(0),
+  rate: z.number().default(1),
+  fail: z.boolean().default(false),
+});
+export type Params = z.infer<typeof params>;
 export const steps = defineStage({
   name: "steps",
-  params: z.strictObject({
-    seed: z.int(),
-    steps: z.int().default(3),
-    delayMs: z.int().default(0),
-    rate: z.number().default(1),
-    fail: z.boolean().default(false),
-  }),
+  params,
   inputs: { text: {} },
   outputs: { state: { kind: "file", exactness: "exact" }, log: { kind: "folder", exactness: "exact" } },
   checkpoints: true,
-  async run(context) {
-    const { seed, steps, delayMs, rate, fail } = context.params;
-    const text = Deno.readTextFileSync(context.input("text").path);
-    if (fail) throw new StageError("Cannot grow: told to fail");
-    const checkpoint = context.checkpoints + "/state.json";
-    let state = { step: 0, value: seed * rate };
-    try {
-      state = JSON.parse(Deno.readTextFileSync(checkpoint));
-    } catch {}
-    for (; state.step < steps; ) {
-      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-      state = { step: state.step + 1, value: grow(state.value) };
-      Deno.writeTextFileSync(checkpoint + ".tmp", JSON.stringify(state));
-      Deno.renameSync(checkpoint + ".tmp", checkpoint);
-      context.progress({ done: state.step, total: steps, unit: "steps" });
-    }
-    Deno.writeTextFileSync(context.output("state"), text + " " + state.value);
-    for (const part of ["a", "sub/b"]) {
-      Deno.mkdirSync(context.output("log") + "/sub", { recursive: true });
-      Deno.writeTextFileSync(context.output("log") + "/" + part, part + state.value);
-    }
-    context.metric("value", state.value);
-  },
+  operational: ["delayMs"],
 });`,
+    `
+import { StageError } from "${REPOSITORY}pipeline/errors.ts";
+import { grow } from "../lib/grow.ts";
+export async function run(context: StageContext<Params>): Promise<void> {
+  const { seed, steps, delayMs, rate, fail } = context.params;
+  const text = Deno.readTextFileSync(context.input("text").path);
+  if (fail) throw new StageError("Cannot grow: told to fail");
+  const checkpoint = context.checkpoints + "/state.json";
+  let state = { step: 0, value: seed * rate };
+  try {
+    state = JSON.parse(Deno.readTextFileSync(checkpoint));
+  } catch {}
+  for (; state.step < steps; ) {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    state = { step: state.step + 1, value: grow(state.value) };
+    Deno.writeTextFileSync(checkpoint + ".tmp", JSON.stringify(state));
+    Deno.renameSync(checkpoint + ".tmp", checkpoint);
+    context.progress({ done: state.step, total: steps, unit: "steps" });
+  }
+  Deno.writeTextFileSync(context.output("state"), text + " " + state.value);
+  for (const part of ["a", "sub/b"]) {
+    Deno.mkdirSync(context.output("log") + "/sub", { recursive: true });
+    Deno.writeTextFileSync(context.output("log") + "/" + part, part + state.value);
+  }
+  context.metric("value", state.value);
+}`,
+  ],
   // Gathers all states and publishes them.
-  gather: `
-import { sum } from "../lib/grow.ts";
+  gather: [
+    `
+const params = z.strictObject({ title: z.string().default("All") });
+export type Params = z.infer<typeof params>;
 export const gather = defineStage({
   name: "gather",
-  params: z.strictObject({ title: z.string().default("All") }),
+  params,
   inputs: { states: { many: true }, logs: { many: true } },
   outputs: {
     page: { kind: "file", exactness: "exact", publish: () => "report/page.txt" },
     parts: { kind: "folder", exactness: "exact", publish: () => "parts" },
   },
-  run(context) {
-    const states = context.inputs("states").map(({ at, path }) =>
-      JSON.stringify(at) + " " + Deno.readTextFileSync(path)
-    );
-    const text = [context.params.title, ...states, sum(states.length)].join("\\n");
-    Deno.writeTextFileSync(context.output("page"), text);
-    for (const { at, files } of context.inputs("logs")) {
-      const parts = [...files].map(([name, path]) => name + "=" + Deno.readTextFileSync(path));
-      Deno.writeTextFileSync(context.output("parts") + "/" + at.seed + at.name + ".txt", parts.join("\\n"));
-    }
-    return Promise.resolve();
-  },
 });`,
+    `
+import { sum } from "../lib/grow.ts";
+export function run(context: StageContext<Params>): Promise<void> {
+  const states = context.inputs("states").map(({ at, path }) =>
+    JSON.stringify(at) + " " + Deno.readTextFileSync(path)
+  );
+  const text = [context.params.title, ...states, sum(states.length)].join("\\n");
+  Deno.writeTextFileSync(context.output("page"), text);
+  for (const { at, files } of context.inputs("logs")) {
+    const parts = [...files].map(([name, path]) => name + "=" + Deno.readTextFileSync(path));
+    Deno.writeTextFileSync(context.output("parts") + "/" + at.seed + at.name + ".txt", parts.join("\\n"));
+  }
+  return Promise.resolve();
+}`,
+  ],
 };
 
 const EXPERIMENT = `experiment: toy
@@ -161,18 +179,30 @@ export function unused(): number {
 }
 `,
   );
-  for (const [name, text] of Object.entries(STAGES)) {
-    project.write(
-      `stages/${name}.ts`,
-      `import { z } from "zod";
-import { defineStage } from "${REPOSITORY}pipeline/stage.ts";
-import { StageError } from "${REPOSITORY}pipeline/errors.ts";
-${text}
-`,
-    );
+  for (const [name, [declaration, run]] of Object.entries(STAGES)) {
+    writeStage(project, { name, declaration, run });
   }
   project.write("main.ts", mainText(Object.keys(STAGES)));
   return project;
+}
+
+/** Writes a stage's two files. The declaration exports the type `Params`, the run uses it. */
+export function writeStage(
+  project: TestProject,
+  { name, declaration, run }: { name: string; declaration: string; run: string },
+): void {
+  const contract = `${REPOSITORY}pipeline/stage.ts`;
+  project.write(
+    `stages/${name}.ts`,
+    `import { z } from "zod";\nimport { defineStage } from "${contract}";\n${declaration}\n`,
+  );
+  project.write(
+    `stages/${name}.run.ts`,
+    `import type { StageContext } from "${contract}";
+import type { Params } from "./${name}.ts";
+${run}
+`,
+  );
 }
 
 /** The `main.ts` of a project with these stages. */

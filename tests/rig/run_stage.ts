@@ -5,7 +5,7 @@
  */
 import { basename, join } from "node:path";
 import { createHash } from "node:crypto";
-import type { Artifact, Backend, Stage } from "../../pipeline/stage.ts";
+import type { Artifact, Backend, Run, Stage, StageProgress } from "../../pipeline/stage.ts";
 
 /** Where and how to run; every field but `directory` has a default. */
 export interface RunStageOptions {
@@ -15,6 +15,8 @@ export interface RunStageOptions {
   readonly backend?: Backend;
   readonly mirror?: string;
   readonly checkpoints?: string;
+  /** Gets what the stage reports; what it throws ends the stage. */
+  readonly progress?: (progress: StageProgress) => void;
 }
 
 /** What a stage run left behind. */
@@ -24,7 +26,9 @@ export interface StageRun {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Validates `params` with the stage's schema and runs it. */
+/**
+ * Validates `params` with the stage's schema and runs what the engine would: `stages/NAME.run.ts`.
+ */
 export async function runStage<P>(
   stage: Stage<P>,
   params: unknown,
@@ -42,7 +46,10 @@ export async function runStage<P>(
     return Array.isArray(bound) ? bound : [bound as Artifact];
   };
   const metrics: Record<string, number> = {};
-  await stage.run({
+  const { run } = await import(
+    new URL(`../../stages/${stage.name}.run.ts`, import.meta.url).href
+  ) as { run: Run<P> };
+  await run({
     params: stage.params.parse(params),
     input(name) {
       const [only, ...rest] = all(name);
@@ -60,7 +67,7 @@ export async function runStage<P>(
     backend: options.backend ?? "wasm",
     mirror: options.mirror,
     checkpoints: options.checkpoints,
-    progress() {},
+    progress: options.progress ?? (() => {}),
     metric(name, value) {
       metrics[name] = value;
     },

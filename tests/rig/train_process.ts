@@ -50,12 +50,14 @@ Deno.mkdirSync(directory, { recursive: true });
 Deno.mkdirSync(checkpoints, { recursive: true });
 write(corpus);
 const say = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
-const telling: Stage<unknown> = {
-  ...stage,
-  run: (context) => stage.run({ ...context, progress: ({ done }) => say(`step ${done}`) }),
-};
 const inputs = { tokens: artifact(corpus) };
-const { outputs } = await runStage(telling, params, { directory, inputs, checkpoints, backend });
+const { outputs } = await runStage(stage, params, {
+  directory,
+  inputs,
+  checkpoints,
+  backend,
+  progress: ({ done }) => say(`step ${done}`),
+});
 const digests = {
   // Weights, both moments and the best weights, of the last step.
   state: artifact(join(checkpoints, "checkpoint.safetensors")).sha256,

@@ -2,11 +2,12 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { join } from "node:path";
 import { writeTokenFile } from "../../data/token_file.ts";
 import { type GptShape, gptSpecs } from "../../models/gpt.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import { initialValue } from "../../models/parameters.ts";
 import { encodeTensors } from "../../models/safetensors.ts";
 import { gptFile } from "../../models/weights.ts";
-import { evaluateLanguage, spread } from "../../stages/evaluate_language.ts";
+import { spread } from "../../stages/evaluate_language.run.ts";
+import { evaluateLanguage } from "../../stages/evaluate_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import * as tf from "@tensorflow/tfjs";
-import { FUSIONS } from "../../models/fusion.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { FUSIONS } from "../../models/names.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import type { Stage } from "../../pipeline/stage.ts";
 import { train } from "../../stages/train.ts";
 import { trainLanguage } from "../../stages/train_language.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { writeTokenFile } from "../../data/token_file.ts";
-import { FUSIONS } from "../../models/fusion.ts";
+import { FUSIONS } from "../../models/names.ts";
 import { excerpts } from "../../models/gpt_training.ts";
-import { RUNS } from "../../models/intensity.ts";
+import { RUNS } from "../../models/intensity_runs.ts";
 import { decodeTensors } from "../../models/safetensors.ts";
 import type { Stage } from "../../pipeline/stage.ts";
 import { train } from "../../stages/train.ts";
@@ -29,28 +29,25 @@ async function embeddingGradients(
   corpus(join(directory, "corpus"));
   const steps: number[][] = [];
   let before = new Float32Array();
-  const watched: Stage<unknown> = {
-    ...stage,
-    run: (context) =>
-      stage.run({
-        ...context,
-        progress() {
-          const { tensors } = decodeTensors(
-            Deno.readFileSync(join(checkpoints, "checkpoint.safetensors")),
-          );
-          const { shape, values } = tensors.get("first/embedding")!;
-          const norms = new Array<number>(shape[0]!).fill(0), width = shape[1]!;
-          values.forEach((m, i) => {
-            const g = 10 * (m - Math.fround(0.9 * (before[i] ?? 0)));
-            norms[Math.floor(i / width)]! += g * g;
-          });
-          steps.push(norms.map(Math.sqrt));
-          before = Float32Array.from(values);
-        },
-      }),
-  };
   const inputs = { tokens: artifact(join(directory, "corpus")) };
-  await runStage(watched, { ...small, ...params }, { directory, inputs, checkpoints });
+  await runStage(stage, { ...small, ...params }, {
+    directory,
+    inputs,
+    checkpoints,
+    progress() {
+      const { tensors } = decodeTensors(
+        Deno.readFileSync(join(checkpoints, "checkpoint.safetensors")),
+      );
+      const { shape, values } = tensors.get("first/embedding")!;
+      const norms = new Array<number>(shape[0]!).fill(0), width = shape[1]!;
+      values.forEach((m, i) => {
+        const g = 10 * (m - Math.fround(0.9 * (before[i] ?? 0)));
+        norms[Math.floor(i / width)]! += g * g;
+      });
+      steps.push(norms.map(Math.sqrt));
+      before = Float32Array.from(values);
+    },
+  });
   return steps;
 }
 

@@ -245,7 +245,8 @@ Deno.test("plot needs to read nothing but its input and the package cache", asyn
   const root = new URL("../..", import.meta.url).pathname;
   const script = `
     import { plot } from ${JSON.stringify(join(root, "stages/plot.ts"))};
-    await plot.run({
+    import { run } from ${JSON.stringify(join(root, "stages/plot.run.ts"))};
+    await run({
       params: plot.params.parse({ kind: "delta" }),
       input: () => ({ path: ${JSON.stringify(results.path)} }),
       output: () => ${JSON.stringify(directory)},

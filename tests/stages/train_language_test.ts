@@ -32,20 +32,13 @@ interface Options {
 async function trained(params: Record<string, unknown> = {}, options: Options = {}) {
   const directory = temporaryFolder();
   writeToyText(join(directory, "corpus"));
-  const stage: typeof trainLanguage = {
-    ...trainLanguage,
-    run: (context) =>
-      trainLanguage.run({
-        ...context,
-        progress({ done }) {
-          if (done === options.dieAt) throw new Error("killed");
-        },
-      }),
-  };
-  const { outputs } = await runStage(stage, { ...small, ...params }, {
+  const { outputs } = await runStage(trainLanguage, { ...small, ...params }, {
     directory,
     inputs: { tokens: artifact(join(directory, "corpus")) },
     ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    progress({ done }) {
+      if (done === options.dieAt) throw new Error("killed");
+    },
   });
   return {
     weights: Deno.readFileSync(outputs.weights!),
@@ -71,6 +64,21 @@ Deno.test("a language model killed at any step and resumed equals an undisturbed
     const checkpoints = temporaryFolder();
     await assertRejects(() => trained({}, { checkpoints, dieAt }), Error, "killed");
     assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
+  }
+});
+
+Deno.test("how often a language model's checkpoints are saved changes no bit, interrupted or not", async () => {
+  const undisturbed = await trained();
+  for (const checkpoint_every of [1, 3, 7, 1000]) {
+    const checkpoints = temporaryFolder();
+    assertEquals(await trained({ checkpoint_every }, { checkpoints }), undisturbed);
+    const killed = temporaryFolder();
+    await assertRejects(
+      () => trained({ checkpoint_every }, { checkpoints: killed, dieAt: 8 }),
+      Error,
+      "killed",
+    );
+    assertEquals(await trained({}, { checkpoints: killed }), undisturbed, `${checkpoint_every}`);
   }
 });
 

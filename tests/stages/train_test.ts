@@ -27,20 +27,13 @@ async function trained(
   const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
   writeToyCorpus(corpus, options);
-  const stage: typeof train = {
-    ...train,
-    run: (context) =>
-      train.run({
-        ...context,
-        progress({ done }) {
-          if (done === options.dieAt) throw new Error("killed");
-        },
-      }),
-  };
-  const { outputs } = await runStage(stage, { ...small, ...params }, {
+  const { outputs } = await runStage(train, { ...small, ...params }, {
     directory,
     inputs: { tokens: artifact(corpus) },
     ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    progress({ done }) {
+      if (done === options.dieAt) throw new Error("killed");
+    },
   });
   return {
     weights: Deno.readFileSync(outputs.weights!),
@@ -83,6 +76,22 @@ Deno.test("a run killed at any step and resumed equals an undisturbed one", asyn
     assertEquals(await trained({}, { checkpoints }), undisturbed, `killed at step ${dieAt}`);
     for (const entry of Deno.readDirSync(checkpoints)) if (entry.name.endsWith("partial")) later++;
     assertEquals(later, 0);
+  }
+});
+
+Deno.test("how often checkpoints are saved changes no bit, interrupted or not", async () => {
+  const undisturbed = await trained();
+  for (const checkpoint_every of [1, 3, 5, 1000]) {
+    const checkpoints = temporaryFolder();
+    assertEquals(await trained({ checkpoint_every }, { checkpoints }), undisturbed);
+    const killed = temporaryFolder();
+    await assertRejects(
+      () => trained({ checkpoint_every }, { checkpoints: killed, dieAt: 8 }),
+      Error,
+      "killed",
+    );
+    // Resumed by a run that saves as often as the first one does.
+    assertEquals(await trained({}, { checkpoints: killed }), undisturbed, `${checkpoint_every}`);
   }
 });
 

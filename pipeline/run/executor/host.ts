@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { refusal } from "../../errors.ts";
-import type { Artifact, Stage } from "../../stage.ts";
+import type { Artifact, Run } from "../../stage.ts";
 import {
   type FailureKind,
   type Message,
@@ -59,14 +59,14 @@ async function ownCheckpoints(folder: string): Promise<void> {
 }
 
 async function runTask(task: Task): Promise<void> {
-  const { default: stage } = await import(pathToFileURL(task.module).href) as { default: Stage };
+  const { run } = await import(pathToFileURL(task.module).href) as { run: Run<unknown> };
   if (task.checkpoints !== undefined) await ownCheckpoints(task.checkpoints);
   const inputs = (name: string): readonly Artifact[] => {
     const bound = task.inputs[name];
     if (!bound) throw new TypeError(`Stage "${task.stage}" declares no input "${name}"`);
     return bound.map((input) => toArtifact(input, task.many.includes(name)));
   };
-  await stage.run({
+  await run({
     params: task.params,
     inputs,
     input(name) {

@@ -113,12 +113,10 @@ export async function makeInstance(
   }
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
-    const publish = spec.publish?.(instance.params);
     outputs[name] = {
       ...takeOutput(paths[name]!, { kind: spec.kind, instance: instance.name, name }, store),
       kind: spec.kind,
       exactness: spec.exactness,
-      ...(publish !== undefined ? { publish } : {}),
     };
   }
   keepCode(store, order.bundle.fingerprint);

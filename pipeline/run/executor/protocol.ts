@@ -24,7 +24,7 @@ export interface TaskInput {
 export interface Task {
   readonly instance: string;
   readonly stage: string;
-  /** Module whose default export is the stage. */
+  /** Module that exports the stage's `run`. */
   readonly module: string;
   readonly params: Json;
   readonly inputs: Readonly<Record<string, readonly TaskInput[]>>;

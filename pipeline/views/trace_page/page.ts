@@ -24,6 +24,13 @@ export interface Shown {
   /** By key: all that the runs name, and what those came from. */
   readonly traces: ReadonlyMap<string, Trace>;
   readonly makers: Makers;
+  /** Paths below `outputs/`, by {@linkcode publishedBytes}. */
+  readonly published: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What is published, as one name: the key that made it, and its content. */
+export function publishedBytes(key: string, sha256: string): string {
+  return `${key} ${sha256}`;
 }
 
 /** The page, without its seal. */
@@ -199,27 +206,21 @@ interface Item {
   readonly name: string;
   readonly sha256: string;
   readonly bytes: number;
-  readonly published: string | undefined;
 }
 
 function outputTable(trace: Trace, view: View): Html {
   const { store, shown } = view;
   const rows = Object.entries(trace.outputs).flatMap(([name, output]) => {
-    const { sha256, bytes, kind, exactness, publish } = output;
+    const { sha256, bytes, kind, exactness } = output;
     const files = kind === "folder" && store.check(sha256) === "ok"
       ? Object.entries(store.manifest(sha256))
       : [];
     const items: Item[] = [
-      { name: kind === "folder" ? `${name}/` : name, sha256, bytes, published: undefined },
-      ...files.map(([path, file]) => ({
-        name: `${name}/${path}`,
-        ...file,
-        published: publish === undefined ? undefined : `${publish}/${path}`,
-      })),
+      { name: kind === "folder" ? `${name}/` : name, sha256, bytes },
+      ...files.map(([path, file]) => ({ name: `${name}/${path}`, ...file })),
     ];
-    if (kind === "file") items[0] = { ...items[0]!, published: publish };
     return items.map((item): readonly Html[] => [
-      itemName(item),
+      itemName(item, shown.published.get(publishedBytes(trace.key, item.sha256))),
       html`<span class="number">${item.bytes}</span>`,
       html`<span class="number">${exactness}</span>`,
       digestCell(item, trace, shown),
@@ -228,9 +229,11 @@ function outputTable(trace: Trace, view: View): Html {
   return table("Outputs", { head: ["Output", "Bytes", "Exactness", "SHA-256"], rows });
 }
 
-function itemName({ name, published }: Item): Html {
-  if (published === undefined) return html`${name}`;
-  return html`${name}, laid at <a href="${hrefOf(`../${published}`)}">outputs/${published}</a>`;
+function itemName({ name }: Item, published: readonly string[] = []): Html {
+  const links = published.map((path) =>
+    html`, published at <a href="${hrefOf(`../${path}`)}">outputs/${path}</a>`
+  );
+  return html`${name}${links}`;
 }
 
 /** A path as a relative URL: a `#` or `%` in a file's name is no part of the URL's syntax. */

@@ -1,0 +1,25 @@
+/**
+ * The runs of "Learning to Look Harder", 2025, section 4, by their predictors of attention intensity;
+ * without tensors, so that a schema can count them.
+ *
+ * @module
+ */
+
+/** What fixes a predictor. */
+export interface IntensityShape {
+  readonly low: number;
+  readonly high: number;
+  /** Whether it knows the position, and has a residual connection (eqs. 3–6). */
+  readonly position: boolean;
+  /** Whether each head has its own factor (eq. 7). */
+  readonly perHead: boolean;
+}
+
+/** The paper's runs 0–4; `undefined` is the model without intensity. */
+export const RUNS: readonly (IntensityShape | undefined)[] = [
+  undefined,
+  { low: 0.1, high: 1, position: false, perHead: false },
+  { low: 0.5, high: 1, position: false, perHead: false },
+  { low: 0.2, high: 1, position: true, perHead: false },
+  { low: 0.2, high: 1, position: true, perHead: true },
+];
