@@ -5,7 +5,10 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
-import "@tensorflow/tfjs-backend-wasm";
+import { setWasmPaths } from "@tensorflow/tfjs-backend-wasm";
+import wasmBinary from "@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-simd.wasm" with {
+  type: "bytes",
+};
 import { MemoryError } from "./memory_error.ts";
 import { startWebgpu } from "./webgpu.ts";
 
@@ -20,6 +23,7 @@ export type BackendName = "webgpu" | "wasm" | "cpu";
 export async function startBackend(name: BackendName): Promise<void> {
   quietly(() => tf.engine().backendNames());
   if (name === "webgpu") await startWebgpu();
+  if (name === "wasm") provideBinary();
   if (!await tf.setBackend(name)) {
     throw new Error(`Cannot start backend "${name}": tfjs refused it here; try wasm or cpu`);
   }
@@ -38,6 +42,20 @@ function quietly(work: () => unknown): void {
   work();
   tf.env().set("IS_TEST", before);
 }
+
+/**
+ * Hands tfjs its binary, which it would read from beside its code. Deno has SIMD, and tfjs uses no
+ * threads there, so that one is all it asks for.
+ */
+function provideBinary(): void {
+  if (provided) return;
+  provided = true;
+  const url = `data:application/wasm;base64,${wasmBinary.toBase64()}`;
+  const names = ["", "-simd", "-threaded-simd"].map((kind) => `tfjs-backend-wasm${kind}.wasm`);
+  setWasmPaths(Object.fromEntries(names.map((file) => [file, url])), true);
+}
+
+let provided = false;
 
 /** Lets a clone share its original's memory on `wasm`, as on the other backends. */
 function shareOnClone(): void {

@@ -9,6 +9,12 @@ import type { z } from "zod";
 import { ConfigError } from "./errors.ts";
 
 /**
+ * The version of what passes between the engine and a stage, an ingredient of every key: it rises
+ * when a stage of the same code would see or leave something else.
+ */
+export const CONTRACT = "1";
+
+/**
  * How far an output is reproducible: `exact` has the same bits for the same key; `numeric` has the
  * same bits on one numeric platform and agrees within a tolerance on others; `measured` holds
  * timings, which are never compared by bits.

@@ -9,9 +9,9 @@ import { statOf } from "../store/catalog.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
 import { readDocument, valueAt } from "../config/document.ts";
 import { LockstepError } from "../errors.ts";
-import type { Sha256 } from "../key/hash.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { Store } from "../store/store.ts";
+import { codeOf, namedBy } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
 import { outputsFolder, type Project } from "./session.ts";
@@ -118,10 +118,8 @@ function dropLost(
   for (const key of new Set(findings.flatMap(({ keys }) => keys ?? []))) {
     const trace = store.trace(key);
     if (!trace) continue;
-    const code = trace.ingredients["code"] as Sha256;
-    if (store.check(code) !== "ok" && holdsCode(store, code)) keepCode(store, code);
-    const whole = store.check(code) === "ok" &&
-      Object.values(trace.outputs).every((output) => store.checkOutput(output) === "ok");
+    if (holdsCode(store, codeOf(trace))) keepCode(store, codeOf(trace));
+    const whole = namedBy(trace).every((named) => store.checkOutput(named) === "ok");
     if (whole || named.has(key)) continue;
     store.setAside(store.tracePath(key), "what it names is lost");
     store.catalog.removeTrace(key);

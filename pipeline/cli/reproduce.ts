@@ -62,7 +62,6 @@ export async function reproduce(
     });
     watched(planEvent(session, options));
     const outcome = await run(session.graph, session.decisions, {
-      root: project.root,
       name: session.name,
       store: session.store,
       bundles: session.bundles,

@@ -75,6 +75,7 @@ function describe({ ingredient, before, now }: Change): string {
 function changedSources(session: Session, instance: Instance, previous: Trace): string[] {
   const bundle = session.bundles.get(instance.node.stage.name)!;
   // Comments and names change a file, but not the code: then no file is to be blamed.
-  if (previous.ingredients["code"] === bundle.fingerprint) return [];
+  const { code, packages } = previous.ingredients;
+  if (code === bundle.code && packages === bundle.packages) return [];
   return changes(previous.sources, bundle.sources).map(({ ingredient }) => ingredient);
 }

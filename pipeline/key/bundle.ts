@@ -1,7 +1,7 @@
 /**
- * The code of a stage's run as one tree-shaken, minified module. Its digest is the stage's code
- * fingerprint, and the same bytes are what runs: what was hashed can't differ from what was
- * executed, even if a source file is edited meanwhile.
+ * The code of a stage as one tree-shaken, minified module, beside the packages it imports as
+ * modules of their own. Their digests are ingredients, and the same bytes are what runs: what was
+ * hashed can't differ from what was executed.
  *
  * esbuild bundles and shakes; terser gives the names. esbuild's own short names follow how often
  * each letter occurs in the source, unused functions and old names included, so that renaming a
@@ -9,126 +9,204 @@
  *
  * @module
  */
-import { join } from "node:path";
+import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "../errors.ts";
-import { hashFile, type Sha256, sha256 } from "./hash.ts";
+import type { Sha256 } from "./hash.ts";
+import { moduleName, type PackageImport } from "./package_bundle.ts";
 import type { Packages } from "./packages.ts";
+import type { SourceFiles } from "./source_files.ts";
 
-/** A stage's code and everything about it that belongs in a key. */
+/** Changes when the options below or those of packages do: a record of before is of no use. */
+export const BUNDLE_FORMAT = 3;
+
+/** A stage's code, and what of it is an ingredient. */
 export interface Bundle {
-  readonly fingerprint: Sha256;
-  /** Imported npm package to resolved version and digest of its dependencies. */
-  readonly packages: Readonly<Record<string, string>>;
+  /** Digest of its own module. */
+  readonly code: Sha256;
+  /** Digest of the manifest of its packages' modules; absent if it imports none. */
+  readonly packages?: Sha256;
+  /**
+   * Source files and packages that went in, `models/gpt.ts` and `npm:zod@4.6.7`, with their digests:
+   * to explain a change.
+   */
+  readonly sources: Readonly<Record<string, Sha256>>;
+}
+
+/** A stage's own code. */
+export interface StageModule {
+  readonly code: string;
+  /** Source map, so that a failing stage's stack names the lines someone wrote. Not in the key. */
+  readonly map: string;
+  /** The packages it imports, sorted. */
+  readonly imported: readonly PackageImport[];
   /** Source files that went in, relative to the project, with their digests: to explain a change. */
   readonly sources: Readonly<Record<string, Sha256>>;
-  /** The bundlers and their versions. */
-  readonly bundler: string;
 }
 
-/** Changes when the options below do: code bundled another way is another code. */
-export const BUNDLE_FORMAT = 2;
-
-/** A bundle just made, with its code. */
-export interface FreshBundle extends Omit<Bundle, "bundler"> {
-  readonly code: string;
-  /** Source map, so that a failing stage's stack names the lines someone wrote. Not in the hash. */
-  readonly map: string;
-}
-
-/** The file that exports a stage's `run`, beside that of its declaration. */
+/** Where what a stage computes is defined: one file per stage, which exports `run`. */
 export function runPath(root: string, stage: string): string {
   return join(root, "stages", `${stage}.run.ts`);
 }
 
-/** The bundlers as a project pins them, an ingredient of every key. */
-export function bundlerVersion(packages: Packages): string {
-  return `esbuild ${packages.version("esbuild")}, terser ${packages.version("terser")}`;
-}
+const STAGE = "stage", PROJECT = "project", PACKAGE = "package";
+
+/** The folder of packages, beside the stage's module. */
+export const PACKAGES_FOLDER = "packages";
 
 /**
- * Bundles the given stages.
+ * Bundles a stage's own code.
  *
- * @throws {ConfigError} If a stage does not compile, imports something computed at run time, or
- * imports a package that is not pinned.
+ * @throws {ConfigError} If it does not compile, imports something computed at run time, or imports
+ * what is neither a file of the project nor a pinned package.
  */
-export async function bundleStages(
+export async function bundleStage(
   root: string,
-  stages: readonly string[],
-  packages: Packages,
-): Promise<Map<string, FreshBundle>> {
+  stage: string,
+  { packages, files }: { readonly packages: Packages; readonly files: SourceFiles },
+): Promise<StageModule> {
   const [esbuild, terser] = await Promise.all([import("esbuild"), import("terser")]);
-  const bundles = new Map<string, FreshBundle>();
-  try {
-    await Promise.all(stages.map(async (stage) => {
-      const result = await esbuild.build({
-        absWorkingDir: root,
-        stdin: {
-          contents: `export { run } from ${JSON.stringify(runPath(root, stage))};`,
-          resolveDir: root,
+  const project = new ProjectFiles(root, packages, files);
+  const result = await esbuild.build({
+    entryPoints: [stage],
+    bundle: true,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    treeShaking: true,
+    format: "esm",
+    platform: "neutral",
+    target: "esnext",
+    charset: "utf8",
+    legalComments: "none",
+    tsconfigRaw: "{}",
+    outfile: "/stage.mjs",
+    sourcemap: "external",
+    write: false,
+    logLevel: "silent",
+    // A hash of the code can't see what an import computed at run time brings in.
+    logOverride: { "unsupported-dynamic-import": "error" },
+    plugins: [project.plugin],
+  }).catch((error) => {
+    throw describe(stage, error);
+  });
+  const output = (suffix: string) =>
+    result.outputFiles.find(({ path }) => path.endsWith(suffix))!.text;
+  const named = await terser.minify(output(".mjs"), {
+    module: true,
+    compress: false,
+    mangle: { toplevel: true },
+    sourceMap: { content: sourceMap(output(".map")), root: pathToFileURL(`${root}/`).href },
+  });
+  return {
+    code: named.code!,
+    map: named.map as string,
+    imported: project.imported(),
+    sources: project.sources(),
+  };
+}
+
+/** A map whose sources are paths of the project. */
+function sourceMap(text: string): string {
+  const map = JSON.parse(text) as { sources: string[] };
+  return JSON.stringify({
+    ...map,
+    sources: map.sources.map((source) => source.replace(`${PROJECT}:`, "")),
+  });
+}
+
+/** Resolves and loads for the bundler, which so reads no file, and no configuration, by itself. */
+class ProjectFiles {
+  readonly #root: string;
+  readonly #packages: Packages;
+  readonly #files: SourceFiles;
+  readonly #loaded = new Set<string>();
+  readonly #imported = new Map<string, PackageImport>();
+
+  constructor(root: string, packages: Packages, files: SourceFiles) {
+    this.#root = root;
+    this.#packages = packages;
+    this.#files = files;
+  }
+
+  get plugin(): Plugin {
+    return {
+      name: "project",
+      setup: (build) => {
+        build.onResolve({ filter: /.*/ }, (args) => this.#resolve(args));
+        build.onLoad({ filter: /.*/, namespace: STAGE }, ({ path }) => ({
           // In TypeScript a name that is not exported might be a type's, and would pass.
           loader: "js",
-        },
-        bundle: true,
-        minifySyntax: true,
-        minifyWhitespace: true,
-        treeShaking: true,
-        format: "esm",
-        platform: "neutral",
-        target: "esnext",
-        charset: "utf8",
-        legalComments: "none",
-        metafile: true,
-        outfile: join(root, "stage.mjs"),
-        sourcemap: "external",
-        write: false,
-        logLevel: "silent",
-        // A hash of the code can't see what an import computed at run time brings in.
-        logOverride: { "unsupported-dynamic-import": "error" },
-        plugins: [{
-          name: "pinned-packages",
-          setup(build) {
-            build.onResolve({ filter: /^[^./]/ }, ({ path }) => {
-              const pinned = packages.specifier(path);
-              if (pinned !== undefined) return { path: pinned, external: true };
-              if (path.startsWith("node:")) return { path, external: true };
-              const local = packages.local(path);
-              if (local !== undefined) return { path: join(root, local) };
-              const text = `"${path}" must be a relative file, a package of deno.json or node:`;
-              return { errors: [{ text }] };
-            });
-          },
-        }],
-      }).catch((error) => {
-        throw describe(stage, error);
-      });
-      const imported = Object.values(result.metafile.outputs).flatMap(({ imports }) => imports);
-      const versions: Record<string, string> = {};
-      for (const path of imported.map((entry) => entry.path).sort()) {
-        if (/^(npm|jsr):/.test(path)) versions[path] = packages.version(path);
-      }
-      const sources: Record<string, Sha256> = {};
-      for (const path of Object.keys(result.metafile.inputs).sort()) {
-        if (path !== "<stdin>") {
-          sources[path] = hashFile(join(root, path));
-        }
-      }
-      const output = (suffix: string) =>
-        result.outputFiles.find(({ path }) => path.endsWith(suffix))!.text;
-      const named = await terser.minify(output(".mjs"), {
-        module: true,
-        compress: false,
-        mangle: { toplevel: true },
-        sourceMap: { content: output(".map"), root: pathToFileURL(`${root}/`).href },
-      });
-      const code = named.code!;
-      const map = named.map as string;
-      bundles.set(stage, { fingerprint: sha256(code), code, map, packages: versions, sources });
-    }));
-  } finally {
-    await esbuild.stop();
+          contents: `export { run } from ${JSON.stringify(runPath(".", path))};`,
+        }));
+        build.onLoad({ filter: /.*/, namespace: PROJECT }, (args) => this.#load(args));
+        // The import's attributes are the package module's business.
+        build.onLoad({ filter: /.*/, namespace: PACKAGE }, ({ path }) => ({
+          contents: `export { default } from ${JSON.stringify(path)};`,
+        }));
+      },
+    };
   }
-  return bundles;
+
+  /** Paths below the project, sorted, with digests. */
+  sources(): Record<string, Sha256> {
+    return Object.fromEntries(
+      [...this.#loaded].sort().map((path) => [path, this.#files.digest(join(this.#root, path))]),
+    );
+  }
+
+  imported(): PackageImport[] {
+    return [...this.#imported].sort(([a], [b]) => a < b ? -1 : 1).map(([, entry]) => entry);
+  }
+
+  #resolve(args: OnResolveArgs): OnResolveResult {
+    const { path, kind, namespace, importer, with: attributes } = args;
+    if (kind === "entry-point") return { path, namespace: STAGE };
+    if (namespace === PACKAGE) return { path, external: true };
+    if (path.startsWith("node:")) return { path, external: true };
+    if (path.startsWith(".")) {
+      return this.#file(join(namespace === STAGE ? "." : dirname(importer), path));
+    }
+    if (namespace === STAGE || isAbsolute(path)) return this.#file(path);
+    const specifier = this.#packages.specifier(path);
+    if (specifier !== undefined) {
+      const entry = { specifier, type: attributes["type"] };
+      const name = moduleName(entry);
+      this.#imported.set(name, entry);
+      const module = `./${PACKAGES_FOLDER}/${name}`;
+      if (entry.type !== undefined) return { path: module, namespace: PACKAGE };
+      return { path: module, external: true };
+    }
+    const local = this.#packages.local(path);
+    if (local !== undefined) return this.#file(local);
+    const text = `"${path}" must be a relative file, an npm package of deno.json or node:`;
+    return { errors: [{ text }] };
+  }
+
+  /** A file by its path from the project's root: a project may import an engine beside it. */
+  #file(path: string): OnResolveResult {
+    return { path: relative(this.#root, resolve(this.#root, path)), namespace: PROJECT };
+  }
+
+  #load({ path, with: attributes }: OnLoadArgs): OnLoadResult {
+    const type = attributes["type"];
+    const loader = type === "bytes"
+      ? "binary"
+      : type === "text"
+      ? "text"
+      : extname(path) === ".json"
+      ? "json"
+      : extname(path) === ".ts"
+      ? "ts"
+      : "js";
+    try {
+      const contents = this.#files.read(join(this.#root, path));
+      this.#loaded.add(path);
+      return { contents, loader };
+    } catch (error) {
+      return { errors: [{ text: error instanceof Error ? error.message : String(error) }] };
+    }
+  }
 }
 
 interface BuildMessage {
@@ -140,7 +218,8 @@ function describe(stage: string, error: unknown): Error {
   const messages = (error as { errors?: readonly BuildMessage[] }).errors;
   if (!Array.isArray(messages)) return error as Error;
   const lines = messages.map(({ text, location }: BuildMessage) => {
-    const where = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
+    const file = location?.file.replace(`${PROJECT}:`, "");
+    const where = location ? `${file}:${location.line}:${location.column + 1}: ` : "";
     const excerpt = location ? `\n    ${location.lineText.trim()}` : "";
     return `${where}${text}${excerpt}`;
   });

@@ -8,7 +8,7 @@ import { canonicalJson, type Json } from "./canonical.ts";
 import type { Binding, Instance } from "../plan/graph.ts";
 import { type Sha256, taggedHash } from "./hash.ts";
 import type { Platform } from "./platform.ts";
-import type { Stage } from "../stage.ts";
+import { CONTRACT, type Stage } from "../stage.ts";
 import type { Ingredients, Trace } from "../store/trace.ts";
 
 /** Digests of an instance's input artifacts: input name to `[label, digest]`, in binding order. */
@@ -32,9 +32,9 @@ export function stageIngredients(
     // Two stages with equal code and params still are different steps.
     stage: stage.name,
     // What the stage computes.
-    code: bundle.fingerprint,
-    // Another bundler version may write other code for the same source.
-    bundler: bundle.bundler,
+    code: bundle.code,
+    // How it is called: what its process hands it, and what it makes of what the stage leaves.
+    contract: CONTRACT,
     // The runtime's own functions: JSON, Intl, Math, WebGPU, V8.
     deno: Deno.version.deno,
   };
@@ -45,9 +45,7 @@ export function stageIngredients(
   // What was timed beside other work says something else.
   if (stage.alone) ingredients.alone = "true";
   // What the stage's code calls but does not contain.
-  for (const [name, version] of Object.entries(bundle.packages)) {
-    ingredients[`packages.${name.replace(/^npm:/, "")}`] = version;
-  }
+  if (bundle.packages !== undefined) ingredients["packages"] = bundle.packages;
   // Float arithmetic differs between backends, adapters and drivers.
   if (stage.numeric) Object.assign(ingredients, platform.ingredients);
   return ingredients;

@@ -1,15 +1,27 @@
 /**
- * Which npm packages a stage loads, down to the last dependency, as the lock file pins them.
+ * The npm packages that stages import: which version `deno.json` and the lock file pin, and where
+ * its files are.
  *
  * @module
  */
-import { join } from "node:path";
+import { init, parse } from "cjs-module-lexer";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { exports, imports } from "resolve.exports";
 import { ConfigError } from "../errors.ts";
-import { sha256 } from "./hash.ts";
+import type { SourceFiles } from "./source_files.ts";
+
+interface LockFile {
+  /** `npm:zod@4` to the version it resolves to. */
+  readonly specifiers?: Readonly<Record<string, string>>;
+  /** `zod@4.6.7` to what it needs. */
+  readonly npm?: Readonly<Record<string, LockedPackage>>;
+}
 
 interface LockedPackage {
-  readonly integrity?: string;
   readonly dependencies?: readonly string[];
+  readonly optionalDependencies?: readonly string[];
+  readonly optionalPeers?: readonly string[];
 }
 
 interface DenoConfig {
@@ -17,91 +29,213 @@ interface DenoConfig {
   readonly lock?: { readonly path?: string };
 }
 
-/** The project's pinned packages: `deno.json`'s imports and its lock file. */
-export interface Packages {
-  /** The `npm:` or `jsr:` specifier that an import names; `undefined` for none (`node:`, a file). */
-  specifier(imported: string): string | undefined;
-  /** The file of the project, relative to it, that an import map entry names. */
-  local(imported: string): string | undefined;
-  /**
-   * The version an import resolves to and a digest over it and all its dependencies,
-   * `4.22.0+1f0c9a2b3d4e`.
-   */
-  version(imported: string): string;
-  /** Files this depends on, relative to the project. */
-  readonly files: readonly string[];
+interface Manifest {
+  readonly type?: string;
+  readonly main?: string;
+  readonly name: string;
+  readonly exports?: unknown;
+  readonly imports?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Reads the pinned packages of the project at `root`.
- *
- * @throws {ConfigError} If there is no `deno.json` or lock file.
- */
-export function readPackages(root: string): Packages {
-  const configPath = "deno.json";
-  const config = readJson(join(root, configPath)) as DenoConfig;
-  const lockPath = config.lock?.path ?? "deno.lock";
-  const imports = config.imports ?? {};
-  let lock: {
-    readonly specifiers?: Readonly<Record<string, string>>;
-    readonly npm?: Readonly<Record<string, LockedPackage>>;
-    readonly jsr?: Readonly<Record<string, LockedPackage>>;
-  } | undefined;
+/** A package that the lock file pins is not on this machine. */
+export class MissingPackageError extends ConfigError {
+  override name = "MissingPackageError";
+}
 
-  const specifier = (imported: string): string | undefined => {
-    if (/^(npm|jsr):/.test(imported)) return imported;
-    const mapped = imports[imported];
-    if (mapped !== undefined) return /^(npm|jsr):/.test(mapped) ? mapped : undefined;
+/** A file of a package. */
+export interface PackageFile {
+  /** As the lock file names the package: `@tensorflow/tfjs@4.22.0_seedrandom@3.0.5`. */
+  readonly id: string;
+  /** Its folder, absolute. */
+  readonly folder: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** How a module asks for another. */
+export type ImportKind = "import" | "require";
+
+/** The name and version of a package, without the peers it was resolved with: `zod@4.6.7`. */
+export function shortId(id: string): string {
+  return /^@?[^@]+@[^_]+/.exec(id)![0];
+}
+
+/** The project's pinned packages. Resolves as Deno does: what is tested is what is bundled. */
+export class Packages {
+  readonly #files: SourceFiles;
+  readonly #imports: Readonly<Record<string, string>>;
+  readonly #lock: LockFile;
+  readonly #lockPath: string;
+  /** Files that decide what is resolved, absolute. */
+  readonly files: readonly string[];
+
+  /**
+   * Reads the pins of the project at `root`.
+   *
+   * @throws {ConfigError} If there is no `deno.json` or lock file.
+   */
+  constructor(root: string, files: SourceFiles) {
+    this.#files = files;
+    const configPath = join(root, "deno.json");
+    const config = readJson(configPath, files) as DenoConfig;
+    this.#lockPath = config.lock?.path ?? "deno.lock";
+    const lockPath = join(root, this.#lockPath);
+    this.#imports = config.imports ?? {};
+    this.#lock = readJson(lockPath, files) as LockFile;
+    this.files = [configPath, lockPath];
+  }
+
+  /** The `npm:` specifier that an import of the project names; `undefined` for none. */
+  specifier(imported: string): string | undefined {
+    if (imported.startsWith("npm:")) return imported;
+    const mapped = this.#imports[imported];
+    if (mapped !== undefined) return mapped.startsWith("npm:") ? mapped : undefined;
     // A subpath of a mapped package: "tfjs/dist/x" with "tfjs" mapped.
-    for (const [name, target] of Object.entries(imports)) {
-      if (imported.startsWith(`${name}/`) && /^(npm|jsr):/.test(target)) {
+    for (const [name, target] of Object.entries(this.#imports)) {
+      if (imported.startsWith(`${name}/`) && target.startsWith("npm:")) {
         return `${target}${imported.slice(name.length)}`;
       }
     }
     return undefined;
-  };
-  return {
-    files: [configPath, lockPath],
-    specifier,
-    local: (imported) => imports[imported]?.startsWith("./") ? imports[imported] : undefined,
-    version(imported) {
-      lock ??= readJson(join(root, lockPath)) as NonNullable<typeof lock>;
-      const full = specifier(imported);
-      const [, registry = "", name = "", wanted = ""] =
-        /^(npm|jsr):((?:@[^/]+\/)?[^@/]+)(?:@([^/]+))?/.exec(full ?? "") ?? [];
-      const pinned = lock.specifiers?.[`${registry}:${name}${wanted && `@${wanted}`}`];
-      if (pinned === undefined) {
-        throw new ConfigError(
-          `Cannot find the version of "${imported}": every package that a stage imports must be ` +
-            `pinned in ${lockPath}; run "deno install" and commit the lock file`,
-        );
+  }
+
+  /** The file of the project, relative to it, that an import map entry names. */
+  local(imported: string): string | undefined {
+    const mapped = this.#imports[imported];
+    return mapped?.startsWith("./") ? mapped : undefined;
+  }
+
+  /**
+   * The file that an `npm:` specifier names.
+   *
+   * @throws {ConfigError} If it is not pinned.
+   * @throws {MissingPackageError} If its package is not on this machine.
+   */
+  entry(specifier: string): PackageFile {
+    const [, name = "", wanted = "", subpath = ""] =
+      /^npm:\/?((?:@[^/]+\/)?[^@/]+)(?:@([^/]+))?(?:\/(.*))?$/.exec(specifier) ?? [];
+    const version = this.#lock.specifiers?.[`npm:${name}${wanted && `@${wanted}`}`];
+    if (version === undefined) {
+      throw new ConfigError(
+        `Cannot find the version of "${specifier}": every package that a stage imports must be ` +
+          `pinned in ${this.#lockPath}; run "deno install" and commit the lock file`,
+      );
+    }
+    return this.#inPackage(`${name}@${version}`, subpath, "import");
+  }
+
+  /**
+   * What a file of a package imports; `undefined` if there is no such module, as where a package
+   * looks for another that need not be there.
+   */
+  resolve(imported: string, from: PackageFile, kind: ImportKind): PackageFile | undefined {
+    if (imported.startsWith(".") || imported.startsWith("/")) {
+      const path = isFile(join(dirname(from.path), imported));
+      return path === undefined ? undefined : { ...from, path };
+    }
+    const manifest = this.#manifest(from.folder);
+    if (imported.startsWith("#")) {
+      const [target] = imports(manifest, imported, conditions(kind)) ?? [];
+      if (target === undefined) return undefined;
+      if (!target.startsWith(".")) return this.resolve(target, from, kind);
+      return { ...from, path: join(from.folder, target) };
+    }
+    const [, name = "", subpath = ""] = /^((?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/.exec(imported) ?? [];
+    const id = name === manifest.name ? from.id : this.#dependency(from.id, name);
+    return id === undefined ? undefined : this.#inPackage(id, subpath, kind);
+  }
+
+  /** The names that a CommonJS module exports, as Node and Deno find them; `undefined` for others. */
+  async commonJsNames(file: PackageFile): Promise<string[] | undefined> {
+    if (/\.(mjs|json|wasm)$/.test(file.path)) return undefined;
+    const isModule = this.#manifest(file.folder).type === "module";
+    if (isModule && !file.path.endsWith(".cjs")) return undefined;
+    await init();
+    const names = new Set<string>();
+    const seen = new Set<string>();
+    const visit = (module: PackageFile) => {
+      if (seen.has(module.path)) return;
+      seen.add(module.path);
+      const found = parse(new TextDecoder().decode(this.#files.read(module.path)));
+      for (const name of found.exports) names.add(name);
+      for (const other of found.reexports) {
+        const target = this.resolve(other, module, "require");
+        if (target) visit(target);
       }
-      const table = (registry === "npm" ? lock.npm : lock.jsr) ?? {};
-      const closure = new Map<string, string>();
-      const visit = (id: string) => {
-        if (closure.has(id)) return;
-        const entry = table[id];
-        closure.set(id, entry?.integrity ?? "");
-        for (const dependency of entry?.dependencies ?? []) {
-          const short = dependency.replace(/^npm:|^jsr:/, "");
-          visit(short in table ? short : soleVersion(table, short));
-        }
-      };
-      visit(`${name}@${pinned}`);
-      const lines = [...closure].map(([id, integrity]) => `${id} ${integrity}`).sort();
-      return `${pinned}+${sha256(lines.join("\n")).slice(0, 12)}`;
-    },
-  };
+    };
+    visit(file);
+    names.delete("default");
+    return [...names].sort();
+  }
+
+  /** The lock's id of what a package calls `name`; Deno too takes any of that name where none is listed. */
+  #dependency(id: string, name: string): string | undefined {
+    const table = this.#lock.npm ?? {};
+    const { dependencies = [], optionalDependencies = [], optionalPeers = [] } = table[id] ?? {};
+    const listed = [...dependencies, ...optionalDependencies, ...optionalPeers]
+      .find((other) => other === name || other.startsWith(`${name}@`));
+    // "alias@npm:name@version", or a version where several are locked.
+    const target = listed?.replace(`${name}@npm:`, "") ?? name;
+    return target in table
+      ? target
+      : Object.keys(table).find((other) => other.startsWith(`${target}@`));
+  }
+
+  #inPackage(id: string, subpath: string, kind: ImportKind): PackageFile {
+    const folder = packageFolder(shortId(id));
+    const manifest = this.#manifest(folder);
+    const found = manifest.exports !== undefined && subpath !== "package.json"
+      ? exports(manifest, subpath === "" ? "." : `./${subpath}`, conditions(kind))?.[0]
+      : subpath !== ""
+      ? subpath
+      : manifest.main ?? "index.js";
+    const path = found === undefined ? undefined : isFile(join(folder, found));
+    if (path === undefined) {
+      throw new ConfigError(
+        `Cannot find "${subpath || "."}" in package ${shortId(id)}: its package.json must name a ` +
+          `file of it, and names ${found ?? "none"}`,
+      );
+    }
+    return { id, folder, path };
+  }
+
+  #manifest(folder: string): Manifest {
+    if (isFile(join(folder, "package.json")) === undefined) {
+      throw new MissingPackageError(
+        `Cannot find package ${folder}: it must have been fetched; connect to a network and run ` +
+          '"deno install"',
+      );
+    }
+    return readJson(join(folder, "package.json"), this.#files) as Manifest;
+  }
 }
 
-/** Lock files leave out a dependency's version where only one is locked. */
-function soleVersion(table: Readonly<Record<string, unknown>>, name: string): string {
-  return Object.keys(table).find((id) => id.startsWith(`${name}@`)) ?? name;
+function conditions(kind: ImportKind) {
+  return { conditions: ["deno", "node", kind, "module-sync"], unsafe: true };
 }
 
-function readJson(path: string): unknown {
+/** Where Deno keeps the package with a short id. */
+function packageFolder(id: string): string {
+  // Beside the bundler, which is running: so no rule of Deno's need be repeated here.
+  const bundler = fileURLToPath(import.meta.resolve("esbuild"));
+  const [, root = ""] = /^(.*)\/esbuild\/[^/]+\/lib\/main\.js$/.exec(bundler) ?? [];
+  const at = id.lastIndexOf("@");
+  return join(root, id.slice(0, at), id.slice(at + 1));
+}
+
+/** A file as CommonJS finds it: as named, with an extension, or the index of a folder. */
+function isFile(path: string): string | undefined {
+  for (const suffix of ["", ".js", ".json", ".cjs", ".mjs", "/index.js"]) {
+    try {
+      if (Deno.statSync(path + suffix).isFile) return path + suffix;
+    } catch { /* the next one */ }
+  }
+  return undefined;
+}
+
+function readJson(path: string, files: SourceFiles): unknown {
   try {
-    return JSON.parse(Deno.readTextFileSync(path));
+    return JSON.parse(new TextDecoder().decode(files.read(path)));
   } catch (cause) {
     throw new ConfigError(
       `Cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`,

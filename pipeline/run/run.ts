@@ -21,7 +21,6 @@ import type { Trace } from "../store/trace.ts";
 
 /** What a run needs besides its plan. */
 export interface RunOptions {
-  readonly root: string;
   /** `fusion.smoke`. */
   readonly name: string;
   readonly store: Store;
@@ -216,7 +215,7 @@ class Runner {
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
     outputsOf: Upstream,
   ): Promise<void> {
-    const { listener, store, bundles, platform, mirror, root, signal } = this.#options;
+    const { listener, store, bundles, platform, mirror, signal } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch.folder();
     listener({ event: "started", instance: instance.name, key, reason });
@@ -231,7 +230,7 @@ class Runner {
             listener({ event: "progress", instance: instance.name, ...progress }),
           log: (text) => listener({ event: "log", instance: instance.name, text }),
         },
-        { root, signal },
+        { signal },
       );
       const seconds = Math.round(performance.now() - clock) / 1000;
       store.putTrace({

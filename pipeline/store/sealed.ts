@@ -36,11 +36,15 @@ export function unseal(text: string, path: string): unknown {
 }
 
 /** Writes a file so that it is either absent, as before, or complete, also after a power cut. */
-export function writeAtomically(path: string, text: string, mode = 0o644): void {
+export function writeAtomically(
+  path: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  mode = 0o644,
+): void {
   const scratch = `${path}.${Deno.pid}.tmp`;
   try {
     using file = Deno.openSync(scratch, { write: true, create: true, truncate: true, mode });
-    const bytes = new TextEncoder().encode(text);
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
     file.syncSync();
     Deno.renameSync(scratch, path);

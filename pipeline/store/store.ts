@@ -26,7 +26,7 @@ import { Catalog, sameStat, type Stat, statOf, type TraceRow } from "./catalog.t
 import { isRefused, LockstepError } from "../errors.ts";
 import { hashFile, isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import { seal, syncFolder, unseal, writeAtomically } from "./sealed.ts";
-import type { Manifest, OutputRecord, Trace } from "./trace.ts";
+import type { Manifest, Named, Trace } from "./trace.ts";
 
 const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "runs", "aside"];
 
@@ -150,7 +150,7 @@ export class Store {
   }
 
   /** The digests behind an output: the file's, or the manifest's and each file's. */
-  digestsOf(output: OutputRecord): Sha256[] {
+  digestsOf(output: Named): Sha256[] {
     if (output.kind === "file") return [output.sha256];
     if (this.check(output.sha256) !== "ok") return [output.sha256];
     const files = Object.values(this.manifest(output.sha256)).map((entry) => entry.sha256);
@@ -158,7 +158,7 @@ export class Store {
   }
 
   /** The state of a whole output. */
-  checkOutput(output: OutputRecord): BlobState {
+  checkOutput(output: Named): BlobState {
     for (const digest of this.digestsOf(output)) {
       const state = this.check(digest);
       if (state !== "ok") return state;

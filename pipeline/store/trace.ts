@@ -39,6 +39,25 @@ export interface Trace {
   readonly machine: Readonly<Record<string, string>>;
 }
 
+/** Something a trace names: the code that ran, or an output. */
+export type Named = Pick<OutputRecord, "sha256" | "kind">;
+
+/** The code that a trace says ran: a stage's own module, and those of its packages. */
+export function codeOf({ ingredients }: Trace): { code: Sha256; packages?: Sha256 } {
+  const { code, packages } = ingredients as Readonly<Record<string, Sha256>>;
+  return { code: code!, ...(packages === undefined ? {} : { packages }) };
+}
+
+/** All that a trace names and the store holds for it. */
+export function namedBy(trace: Trace): Named[] {
+  const { code, packages } = codeOf(trace);
+  return [
+    { kind: "file", sha256: code },
+    ...(packages === undefined ? [] : [{ kind: "folder", sha256: packages } as const]),
+    ...Object.values(trace.outputs),
+  ];
+}
+
 /** A folder's content: relative path to digest and size, sorted by path. */
 export type Manifest = Readonly<
   Record<string, { readonly sha256: Sha256; readonly bytes: number }>

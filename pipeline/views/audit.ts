@@ -15,7 +15,7 @@ import { compareWithLock, formatLock, readLock, toEntry } from "../store/lockfil
 import { type Publications, readPublications } from "../store/publish.ts";
 import { SealError, unseal } from "../store/sealed.ts";
 import { filesBelow, type Store } from "../store/store.ts";
-import type { Manifest, Trace } from "../store/trace.ts";
+import { type Manifest, namedBy, type Trace } from "../store/trace.ts";
 import { isSealedPage, TRACE_PAGE } from "./trace_page.ts";
 
 /**
@@ -69,13 +69,12 @@ export async function auditStore(
     else users.set(digest, new Set([trace]));
   };
   for (const trace of traces.values()) {
-    use(trace.ingredients["code"] as Sha256, trace);
-    for (const output of Object.values(trace.outputs)) use(output.sha256, trace);
+    for (const { sha256 } of namedBy(trace)) use(sha256, trace);
   }
   const blobs = listBlobs(store);
   const digests = await hashFiles([...blobs.values()]);
   for (const trace of traces.values()) {
-    for (const { kind, sha256 } of Object.values(trace.outputs)) {
+    for (const { kind, sha256 } of namedBy(trace)) {
       const blob = blobs.get(sha256);
       if (kind !== "folder" || !blob || digests.get(blob.path) !== sha256) continue;
       const manifest = JSON.parse(Deno.readTextFileSync(blob.path)) as Manifest;

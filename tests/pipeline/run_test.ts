@@ -232,11 +232,9 @@ Deno.test("gathered artifacts of two stages with equal coordinates both count, i
     "states: [other.text, steps.state],",
   );
   await project.executed();
-  assertEquals(
-    await project.executed("--set", "other.text=Changed"),
-    // The others have the same params and no input, so the same key: made once, used four times.
-    ["gather", "other/ann/1"],
-  );
+  const ran = await project.executed("--set", "other.text=Changed");
+  // The others have the same params and no input, so the same key: made once, used four times.
+  assertEquals(ran.map((name) => name.split("/")[0]), ["gather", "other"]);
   const page = project.read("outputs/report/page.txt");
   assertEquals(
     await project.executed("--set", "other.text=Changed", "--set", "grid.seed=[2, 1]"),

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "../../key/bundle.ts";
-import { keepCode, writeModule } from "../../store/code.ts";
+import { keepCode, writeModules } from "../../store/code.ts";
 import { InputChangedError, StageError } from "../../errors.ts";
 import type { Instance } from "../../plan/graph.ts";
 import type { Sha256 } from "../../key/hash.ts";
@@ -61,9 +61,8 @@ export async function makeInstance(
   const { stage } = instance.node;
   const access: Access = stage.access?.(instance.params) ?? {};
   const written = join(scratch, "outputs");
-  const module = join(scratch, "stage.mjs");
   Deno.mkdirSync(written);
-  writeModule(store, order.bundle.fingerprint, module);
+  const module = writeModules(store, order.bundle, scratch);
   const inputs = linkInputs(order, store);
   const paths: Record<string, string> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
@@ -119,7 +118,7 @@ export async function makeInstance(
       exactness: spec.exactness,
     };
   }
-  keepCode(store, order.bundle.fingerprint);
+  keepCode(store, order.bundle);
   return { outputs, metrics };
 }
 

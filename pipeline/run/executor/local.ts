@@ -1,10 +1,10 @@
 /**
  * Runs a stage in a Deno process of its own that may reach only what the stage declared: its
- * scratch folder, its hosts, the package cache it was loaded from; no environment, no subprocess.
+ * scratch folder, its hosts; no package, no environment, no subprocess.
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../../errors.ts";
 import type { StageProgress } from "../../stage.ts";
@@ -25,8 +25,6 @@ export interface ExecutionListener {
 
 /** How to start stage processes. */
 export interface ExecutorOptions {
-  /** Project root: its `deno.json` and lock file decide what packages resolve to. */
-  readonly root: string;
   readonly signal: AbortSignal;
 }
 
@@ -46,21 +44,6 @@ function environment(): Record<string, string> {
   return passed;
 }
 
-let cacheFolder: string | undefined;
-
-/** The folder of npm packages: some load a WASM binary from beside their code. */
-async function packageCache(): Promise<string> {
-  if (cacheFolder === undefined) {
-    const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["info", "--json"],
-      stdout: "piped",
-      stderr: "null",
-    }).output();
-    cacheFolder = JSON.parse(new TextDecoder().decode(stdout)).npmCache as string;
-  }
-  return cacheFolder;
-}
-
 /**
  * Runs one task and returns the metrics it recorded.
  *
@@ -74,15 +57,17 @@ export async function execute(
   options: ExecutorOptions,
 ): Promise<Record<string, number>> {
   options.signal.throwIfAborted();
-  const read = [...permissions.read, await packageCache()];
   const args = [
     "run",
     "--no-prompt",
     "--quiet",
-    "--cached-only",
-    "--frozen",
-    `--config=${join(options.root, "deno.json")}`,
-    `--allow-read=${list(read)}`,
+    // Nothing but the modules that the key names: no package, no configuration, no cache of code.
+    "--no-npm",
+    "--no-remote",
+    "--no-config",
+    "--no-lock",
+    "--no-code-cache",
+    `--allow-read=${list(permissions.read)}`,
     `--allow-write=${list(permissions.write)}`,
   ];
   if (permissions.hosts.length > 0) args.push(`--allow-net=${permissions.hosts.join(",")}`);

@@ -5,10 +5,10 @@
  * @module
  */
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
-// The font files are read below; this import makes their package part of the stage's key.
-import fontRanges from "@fontsource/source-sans-3/unicode.json" with { type: "json" };
+import rasteriserBinary from "@resvg/resvg-wasm/index_bg.wasm" with { type: "bytes" };
 import * as vega from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { FONT_FILES } from "./fonts.ts";
 import { framedSvg } from "./frame.ts";
 import { type Chart, CONFIG } from "./look.ts";
 
@@ -56,7 +56,7 @@ export async function renderPng(
     background: "#ffffff",
     fitTo: { mode: "zoom", value: options.scale },
     font: {
-      fontBuffers: FONT_FILES.map(packageFile),
+      fontBuffers: [...FONT_FILES],
       defaultFontFamily: "Source Sans 3",
       sansSerifFamily: "Source Sans 3",
     },
@@ -86,25 +86,13 @@ export function textWidth(text: string, fontSize: number): number {
   return em * fontSize;
 }
 
-const SUBSETS = ["latin", "latin-ext", "greek", "cyrillic"] as const;
-const FONT_FILES = SUBSETS.filter((subset) => subset in fontRanges).flatMap((subset) =>
-  [400, 600].map((weight) =>
-    `@fontsource/source-sans-3/files/source-sans-3-${subset}-${weight}-normal.woff2`
-  )
-);
-
 let rasteriser: Promise<void> | undefined;
 
 function loadRasteriser(): Promise<void> {
   rasteriser ??= WebAssembly
-    .compile(packageFile("@resvg/resvg-wasm/index_bg.wasm"))
+    .compile(rasteriserBinary)
     .then((module) => initWasm(module));
   return rasteriser;
-}
-
-/** A file of an npm package that is imported above, hence pinned by the lock. */
-function packageFile(specifier: string): Uint8Array<ArrayBuffer> {
-  return Deno.readFileSync(new URL(import.meta.resolve(specifier)));
 }
 
 function sizeOf(svgStart: string): { width: number; height: number } {
