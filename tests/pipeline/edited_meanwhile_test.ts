@@ -1,0 +1,59 @@
+import { assertEquals } from "@std/assert";
+import { loadBundles } from "../../pipeline/store/code.ts";
+import { Store } from "../../pipeline/store/store.ts";
+import { toyProject } from "../rig/project.ts";
+
+const STAGES = ["word", "steps", "gather"];
+
+Deno.test("an edit saved while stages are bundled is never lost", async () => {
+  using project = toyProject();
+  const trials = 24;
+  const original = project.read("lib/grow.ts");
+  let during = 0;
+  for (let trial = 0; trial < trials; trial++) {
+    // One byte, so that the size stays; a digit, so that every edit is another constant.
+    const edited = original.replace("factor = 3", `factor = ${4 + trial % 6}`);
+    project.write("lib/grow.ts", original);
+    const store = new Store(project.path(`outputs/${trial}/store`));
+    const others = new Store(project.path(`outputs/${trial}.fresh/store`));
+    try {
+      // The bundler waits for its own process many times: the edit falls between two of its reads.
+      let done = false;
+      const editing = new Promise<void>((resolve) =>
+        setTimeout(() => {
+          if (!done) during++;
+          project.write("lib/grow.ts", edited);
+          resolve();
+        }, (trial * 7) % 90)
+      );
+      await loadBundles(project.root, STAGES, store);
+      done = true;
+      await editing;
+      const after = await loadBundles(project.root, STAGES, store);
+      const fresh = await loadBundles(project.root, STAGES, others);
+      for (const stage of STAGES) {
+        assertEquals(after.get(stage)!.code, fresh.get(stage)!.code, `${stage} in trial ${trial}`);
+      }
+    } finally {
+      store.close();
+      others.close();
+    }
+  }
+  assertEquals(during > trials / 4, true, `${during} of ${trials} edits fell into the bundling`);
+});
+
+Deno.test("a file written again within its clock's tick is compared by its content", async () => {
+  using project = toyProject();
+  const store = new Store(project.path("outputs/store"));
+  try {
+    const before = await loadBundles(project.root, STAGES, store);
+    const path = project.path("lib/grow.ts");
+    const stat = Deno.statSync(path);
+    project.edit("lib/grow.ts", "factor = 3", "factor = 7");
+    Deno.utimeSync(path, stat.atime!, stat.mtime!);
+    const after = await loadBundles(project.root, STAGES, store);
+    assertEquals(before.get("steps")!.code === after.get("steps")!.code, false);
+  } finally {
+    store.close();
+  }
+});
