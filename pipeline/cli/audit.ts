@@ -11,7 +11,8 @@ import { readDocument, valueAt } from "../config/document.ts";
 import { LockstepError } from "../errors.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
-import { Store } from "../store/store.ts";
+import { sealedOutputs } from "../store/artifact_store.ts";
+import { LocalStore } from "../store/local_store.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
 import { outputsFolder, type Project } from "./session.ts";
@@ -28,7 +29,7 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
-  const store = new Store(join(outputs, "store"), { reading: !options.repair });
+  const store = new LocalStore(join(outputs, "store"), { reading: !options.repair });
   try {
     const { findings } = await look({ project, outputs, store }, options, print);
     if (findings.length === 0 || !options.repair) return isSound(findings) ? 0 : 1;
@@ -42,7 +43,7 @@ export async function audit(project: Project, options: Options, print: Print): P
 interface Audited {
   readonly project: Project;
   readonly outputs: string;
-  readonly store: Store;
+  readonly store: LocalStore;
 }
 
 /** Mends what was found; 0 if that left nothing unsound and every run that was broken ended well. */
@@ -72,7 +73,7 @@ async function repair(
     say(options, print, "repair", `making again what ${name} lost`);
     code = Math.max(code, await remake(project, options, run));
   }
-  if (dropLost(findings, store, tell) > 0) {
+  if (await dropLost(findings, store, tell) > 0) {
     // What else those traces named belongs to nothing now.
     const { findings: left } = await auditStore(project.root, outputs, store);
     setAside(left.filter(({ problem }) => problem === "leftover"), runs, audited, tell);
@@ -81,7 +82,7 @@ async function repair(
   return isSound(left) ? code : 1;
 }
 
-function latestRuns(store: Store): Map<string, LatestRun> {
+function latestRuns(store: LocalStore): Map<string, LatestRun> {
   const runs = new Map<string, LatestRun>();
   for (const name of latestNames(store)) {
     const run = readLatest(name, store);
@@ -108,20 +109,22 @@ function isOf({ run, keys }: Finding, name: string, { keys: named }: LatestRun):
  * or code are gone for good: no run made them again. Those that a latest run names stay, since that
  * run failed. Returns how many it set aside.
  */
-function dropLost(
+async function dropLost(
   findings: readonly Finding[],
-  store: Store,
+  store: LocalStore,
   tell: (message: string) => void,
-): number {
+): Promise<number> {
   const named = new Set([...latestRuns(store).values()].flatMap(({ keys }) => Object.values(keys)));
   let dropped = 0;
   for (const key of new Set(findings.flatMap(({ keys }) => keys ?? []))) {
-    const trace = store.trace(key);
+    const trace = await store.trace(key);
     if (!trace) continue;
     const code = trace.ingredients["code"] as Sha256;
-    if (store.check(code) !== "ok" && holdsCode(store, code)) keepCode(store, code);
-    const whole = store.check(code) === "ok" &&
-      Object.values(trace.outputs).every((output) => store.checkOutput(output) === "ok");
+    if (await store.check(code) !== "ok" && holdsCode(store, code)) {
+      await keepCode({ store, workspace: store }, code);
+    }
+    const whole = await store.check(code) === "ok" &&
+      typeof await sealedOutputs(store, key) === "object";
     if (whole || named.has(key)) continue;
     store.setAside(store.tracePath(key), "what it names is lost");
     store.catalog.removeTrace(key);
