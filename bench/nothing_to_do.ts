@@ -90,31 +90,29 @@ async function fill(root: string): Promise<number> {
   const session = await openSession(project, options);
   const { store, graph, planInput, platform } = session;
   const outputs = new Map<Instance, Trace["outputs"]>();
-  store.catalog.transaction(() => {
-    for (const instance of graph) {
-      const decision = decide(instance, (from) => outputs.get(from)!, planInput);
-      if (decision.action !== "run") throw new Error(`${instance.name} is not to run`);
-      const text = JSON.stringify(instance.params);
-      const sha256 = store.takeText(text);
-      const made = {
-        text: { sha256, bytes: text.length, kind: "file", exactness: "exact" } as const,
-      };
-      outputs.set(instance, made);
-      store.putTrace({
-        key: decision.key,
-        instance: instance.name,
-        stage: (instance.node.stage as Stage).name,
-        run: session.name,
-        ingredients: decision.ingredients,
-        sources: {},
-        outputs: made,
-        metrics: {},
-        started: new Date().toISOString(),
-        seconds: 0,
-        machine: machine(platform),
-      });
-    }
-  });
+  for (const instance of graph) {
+    const decision = await decide(instance, (from) => outputs.get(from)!, planInput);
+    if (decision.action !== "run") throw new Error(`${instance.name} is not to run`);
+    const text = JSON.stringify(instance.params);
+    const sha256 = await store.putText(text);
+    const made = {
+      text: { sha256, bytes: text.length, kind: "file", exactness: "exact" } as const,
+    };
+    outputs.set(instance, made);
+    await store.putTrace({
+      key: decision.key,
+      instance: instance.name,
+      stage: (instance.node.stage as Stage).name,
+      run: session.name,
+      ingredients: decision.ingredients,
+      sources: {},
+      outputs: made,
+      metrics: {},
+      started: new Date().toISOString(),
+      seconds: 0,
+      machine: machine(platform),
+    });
+  }
   store.close();
   return graph.length;
 }

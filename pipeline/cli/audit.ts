@@ -10,7 +10,7 @@ import { holdsCode, keepCode } from "../store/code.ts";
 import { readDocument, valueAt } from "../config/document.ts";
 import { LockstepError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
-import { Store } from "../store/store.ts";
+import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
@@ -28,7 +28,7 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
-  const store = new Store(join(outputs, "store"), { reading: !options.repair });
+  const store = new LocalStore(join(outputs, "store"), { reading: !options.repair });
   try {
     const { findings } = await look({ project, outputs, store }, options, print);
     if (findings.length === 0 || !options.repair) return isSound(findings) ? 0 : 1;
@@ -42,7 +42,7 @@ export async function audit(project: Project, options: Options, print: Print): P
 interface Audited {
   readonly project: Project;
   readonly outputs: string;
-  readonly store: Store;
+  readonly store: LocalStore;
 }
 
 /** Mends what was found; 0 if that left nothing unsound and every run that was broken ended well. */
@@ -72,7 +72,7 @@ async function repair(
     say(options, print, "repair", `making again what ${name} lost`);
     code = Math.max(code, await remake(project, options, run));
   }
-  if (dropLost(findings, store, tell) > 0) {
+  if (await dropLost(findings, store, tell) > 0) {
     // What else those traces named belongs to nothing now.
     const { findings: left } = await auditStore(project.root, outputs, store);
     setAside(left.filter(({ problem }) => problem === "leftover"), runs, audited, tell);
@@ -81,7 +81,7 @@ async function repair(
   return isSound(left) ? code : 1;
 }
 
-function latestRuns(store: Store): Map<string, LatestRun> {
+function latestRuns(store: LocalStore): Map<string, LatestRun> {
   const runs = new Map<string, LatestRun>();
   for (const name of latestNames(store)) {
     const run = readLatest(name, store);
@@ -108,18 +108,21 @@ function isOf({ run, keys }: Finding, name: string, { keys: named }: LatestRun):
  * or code are gone for good: no run made them again. Those that a latest run names stay, since that
  * run failed. Returns how many it set aside.
  */
-function dropLost(
+async function dropLost(
   findings: readonly Finding[],
-  store: Store,
+  store: LocalStore,
   tell: (message: string) => void,
-): number {
+): Promise<number> {
   const named = new Set([...latestRuns(store).values()].flatMap(({ keys }) => Object.values(keys)));
   let dropped = 0;
   for (const key of new Set(findings.flatMap(({ keys }) => keys ?? []))) {
-    const trace = store.trace(key);
+    const trace = await store.trace(key);
     if (!trace) continue;
-    if (holdsCode(store, codeOf(trace))) keepCode(store, codeOf(trace));
-    const whole = namedBy(trace).every((named) => store.checkOutput(named) === "ok");
+    if (holdsCode(store, codeOf(trace))) {
+      await keepCode({ store, workspace: store }, codeOf(trace));
+    }
+    const states = await Promise.all(namedBy(trace).map((named) => store.checkOutput(named)));
+    const whole = states.every((state) => state === "ok");
     if (whole || named.has(key)) continue;
     store.setAside(store.tracePath(key), "what it names is lost");
     store.catalog.removeTrace(key);

@@ -14,8 +14,8 @@ import { diffPage } from "../views/diff/page.ts";
 import { ConfigError } from "../errors.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
-import { Store } from "../store/store.ts";
-import type { Trace } from "../store/trace.ts";
+import { LocalStore } from "../store/local_store.ts";
+import type { OutputRecord, Trace } from "../store/trace.ts";
 import { printDiff } from "./diff_text.ts";
 import type { Options } from "./options.ts";
 import { outputsFolder, type Project, READING } from "./session.ts";
@@ -32,7 +32,7 @@ export async function diff(
 ): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   // A comparison of two lock files needs no store and makes none.
-  const store = statOf(folder) ? new Store(folder, READING) : undefined;
+  const store = statOf(folder) ? new LocalStore(folder, READING) : undefined;
   try {
     const [a = "", b = ""] = options.operands;
     const before = await findSide(a, { project, options, store });
@@ -42,7 +42,7 @@ export async function diff(
       before,
       now,
       runs,
-      values: store ? diffValues(runs, before, now, store) : [],
+      values: store ? await diffValues(runs, before, now, store) : [],
     };
     printDiff(comparison, options, print);
     if (options.page === undefined) return;
@@ -56,7 +56,7 @@ export async function diff(
 interface Place {
   readonly project: Project;
   readonly options: Options;
-  readonly store: Store | undefined;
+  readonly store: LocalStore | undefined;
 }
 
 /** The run that an operand names: a lock file, else a recorded run, else a git revision. */
@@ -64,12 +64,12 @@ async function findSide(operand: string, place: Place): Promise<Side> {
   const { project, store } = place;
   const path = resolve(operand);
   if (isFile(path)) {
-    return withTraces(operand, parseLock(Deno.readTextFileSync(path), operand), store);
+    return await withTraces(operand, parseLock(Deno.readTextFileSync(path), operand), store);
   }
   const recorded = store && latestNames(store).includes(operand)
     ? readLatest(operand, store)
     : undefined;
-  if (store && recorded) return recordedSide(operand, recorded.keys, store);
+  if (store && recorded) return await recordedSide(operand, recorded.keys, store);
   const commit = await git(project.root, [
     ...["rev-parse", "--verify", "--quiet", "--end-of-options"],
     `${operand}^{commit}`,
@@ -90,24 +90,28 @@ function isFile(path: string): boolean {
   }
 }
 
-function withTraces(label: string, lock: Lock, store: Store | undefined): Side {
+async function withTraces(
+  label: string,
+  lock: Lock,
+  store: LocalStore | undefined,
+): Promise<Side> {
   const traces = new Map<string, Trace>();
   for (const [instance, { key }] of lock) {
-    const trace = store?.trace(key);
+    const trace = await store?.trace(key);
     if (trace) traces.set(instance, trace);
   }
   return { label, lock, traces };
 }
 
-function recordedSide(
+async function recordedSide(
   name: string,
   keys: Readonly<Record<string, LockEntry["key"]>>,
-  store: Store,
-): Side {
+  store: LocalStore,
+): Promise<Side> {
   const lock = new Map<string, LockEntry>();
   const traces = new Map<string, Trace>();
   for (const [instance, key] of Object.entries(keys)) {
-    const trace = store.trace(key);
+    const trace = await store.trace(key);
     if (!trace) {
       throw new ConfigError(
         `Cannot compare "${name}": every result of it must be in the store, and the trace of ` +
@@ -139,7 +143,7 @@ async function lockedSide(
     );
   }
   const label = `${name} at ${revision} (${commit.slice(0, 10)})`;
-  return withTraces(label, parseLock(text, label), store);
+  return await withTraces(label, parseLock(text, label), store);
 }
 
 /** What git prints; `undefined` if it fails or there is none. */
@@ -162,18 +166,23 @@ async function git(root: string, args: readonly string[]): Promise<string | unde
 const LARGEST_JSON_BYTES = 8_000_000;
 
 /** Compares the JSON files among the outputs that differ, where the store has both versions. */
-function diffValues(runs: RunDiff, before: Side, now: Side, store: Store): ValueDiff[] {
+async function diffValues(
+  runs: RunDiff,
+  before: Side,
+  now: Side,
+  store: LocalStore,
+): Promise<ValueDiff[]> {
   const values: ValueDiff[] = [];
   for (const { instance, outputs } of runs.both) {
     for (const output of outputs) {
-      const texts = [before, now].map((side) => {
+      const textOf = async (side: Side) => {
         // The lock's digest, not the trace's: under one key there may be two results.
         const record = side.traces.get(instance)?.outputs[output];
         const digest = side.lock.get(instance)?.outputs[output]?.sha256;
         if (record?.kind !== "file" || digest === undefined) return undefined;
-        return jsonText(store, digest);
-      });
-      const [old, current] = texts;
+        return await jsonText(store, { ...record, sha256: digest });
+      };
+      const [old, current] = [await textOf(before), await textOf(now)];
       const found = old === undefined || current === undefined ? undefined : diffJson(old, current);
       if (found) values.push({ instance, output, ...found });
     }
@@ -181,13 +190,11 @@ function diffValues(runs: RunDiff, before: Side, now: Side, store: Store): Value
   return values;
 }
 
-function jsonText(store: Store, digest: LockEntry["key"]): string | undefined {
-  const path = store.blobPath(digest);
-  const stat = statOf(path);
-  if (!stat || stat.size === 0 || stat.size > LARGEST_JSON_BYTES) return undefined;
-  using file = Deno.openSync(path);
-  const first = new Uint8Array(1);
-  file.readSync(first);
-  if (!"{[".includes(String.fromCharCode(first[0]!))) return undefined;
-  return store.check(digest) === "ok" ? Deno.readTextFileSync(path) : undefined;
+async function jsonText(
+  store: LocalStore,
+  { sha256, bytes }: OutputRecord,
+): Promise<string | undefined> {
+  if (bytes > LARGEST_JSON_BYTES) return undefined;
+  const text = await store.readText(sha256);
+  return text !== undefined && /^[{[]/.test(text) ? text : undefined;
 }

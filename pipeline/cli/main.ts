@@ -47,7 +47,7 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
     return 0;
   }
   if (options.command === "trace") {
-    showTrace(project, options, print);
+    await showTrace(project, options, print);
     return 0;
   }
   if (options.command === "diff") {
@@ -71,7 +71,7 @@ async function dispatch(project: Project, args: readonly string[]): Promise<numb
   const session = await openSession(project, options, READING);
   try {
     if (options.command === "status") showStatus(session, options, print);
-    else if (options.command === "why") showWhy(session, options, print);
+    else if (options.command === "why") await showWhy(session, options, print);
     else showPlan(session, options, print);
   } finally {
     session.store.close();

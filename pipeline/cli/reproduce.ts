@@ -64,6 +64,7 @@ export async function reproduce(
     const outcome = await run(session.graph, session.decisions, {
       name: session.name,
       store: session.store,
+      workspace: session.store,
       bundles: session.bundles,
       platform: session.platform,
       planInput: session.planInput,
@@ -88,13 +89,14 @@ export async function reproduce(
       });
     } else {
       let published = false;
-      const { held, recorded } = finish(project, session, outcome, options, (event) => {
+      const { held, recorded } = await finish(project, session, outcome, options, (event) => {
         published ||= event.event === "published";
         listener(event);
       });
       if (!held) counts.failed ||= 1;
       const changed = recorded || published || outcome.executed > 0;
-      keepTracePage(session.outputs, session.store, { changed });
+      const places = { store: session.store, workspace: session.store };
+      await keepTracePage(session.outputs, places, { changed });
     }
     session.store.close();
     return controller.signal.aborted ? 130 : counts.failed > 0 ? 1 : 0;
@@ -129,13 +131,13 @@ export function planEvent(session: Session, options: Options): Event {
  * Publishes, records the run and sees to the lock. Returns whether the lock, if checked, held, and
  * whether the record is another than before.
  */
-function finish(
+async function finish(
   project: Project,
   session: Session,
   outcome: RunOutcome,
   options: Options,
   listener: Listener,
-): { readonly held: boolean; readonly recorded: boolean } {
+): Promise<{ readonly held: boolean; readonly recorded: boolean }> {
   const { store, experiment, latest } = session;
   const identity = {
     experiment: experiment.name,
@@ -146,7 +148,7 @@ function finish(
   const keys: Record<string, Sha256> = { ...(whole ? {} : latest?.keys) };
   for (const [instance, { key }] of outcome.results) keys[instance.name] = key;
   const run = { name: session.name, whole, folder: session.outputs };
-  const published = publish(run, outcome.results, store, listener);
+  const published = await publish(run, outcome.results, store, listener);
   for (const path of Object.keys(published).filter((path) => path.endsWith(".html"))) {
     listener({ event: "page", path: shownPath(join(session.outputs, path)) });
   }
@@ -157,8 +159,8 @@ function finish(
   const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
   if (same && !options.locked) return { held: true, recorded: false };
   const held = options.locked
-    ? checkLock(session, outcome, { lock, whole }, listener)
-    : unlocked || updateLock(session, outcome, { lock, whole }, listener);
+    ? await checkLock(session, outcome, { lock, whole }, listener)
+    : unlocked || await updateLock(session, outcome, { lock, whole }, listener);
   // What the audit holds the lock file to: what this run wrote, or found to agree.
   const written = unlocked || !held ? latest?.lock : hashIfThere(lock);
   const recorded = writeLatest(
@@ -190,24 +192,27 @@ function requireLock(project: Project, { experiment, platform }: Session): void 
   );
 }
 
-function lockEntries({ store }: Session, outcome: RunOutcome): Map<string, LockEntry> {
+async function lockEntries(
+  { store }: Session,
+  outcome: RunOutcome,
+): Promise<Map<string, LockEntry>> {
   const entries = new Map<string, LockEntry>();
   for (const [instance, { key }] of outcome.results) {
-    const trace = store.trace(key);
+    const trace = await store.trace(key);
     if (trace) entries.set(instance.name, toEntry(trace));
   }
   return entries;
 }
 
-function checkLock(
+async function checkLock(
   session: Session,
   outcome: RunOutcome,
   { lock: path, whole }: { lock: string; whole: boolean },
   listener: Listener,
-): boolean {
+): Promise<boolean> {
   const name = `lock/${basename(path)}`;
   const lock = readLock(path, name) ?? new Map();
-  const entries = lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome);
   const differences = compareWithLock(lock, entries, { whole });
   const shown = differences.slice(0, 20).map((line) => `\n${line}`).join("");
   const more = differences.length > 20 ? `\nand ${differences.length - 20} more` : "";
@@ -218,14 +223,14 @@ function checkLock(
   return differences.length === 0;
 }
 
-function updateLock(
+async function updateLock(
   session: Session,
   outcome: RunOutcome,
   { lock: path, whole }: { lock: string; whole: boolean },
   listener: Listener,
-): true {
+): Promise<true> {
   const name = `lock/${basename(path)}`;
-  const entries = lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome);
   const before = whole ? undefined : readLock(path, name);
   const lock: Lock = new Map([...before ?? [], ...entries]);
   Deno.mkdirSync(dirname(path), { recursive: true });

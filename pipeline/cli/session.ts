@@ -13,8 +13,9 @@ import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts"
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
 import { type Platform, resolvePlatform } from "../key/platform.ts";
+import type { Sha256 } from "../key/hash.ts";
 import type { Stage } from "../stage.ts";
-import { Store, type StoreOptions } from "../store/store.ts";
+import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 
@@ -34,7 +35,7 @@ export interface Session {
   readonly all: Graph;
   /** What `--only` leaves of it. */
   readonly graph: Graph;
-  readonly store: Store;
+  readonly store: LocalStore;
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
@@ -88,7 +89,7 @@ export async function openSession(
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const platform = await resolvePlatform(numeric ? options.backend : "wasm");
   const outputs = outputsFolder(project, options);
-  const store = new Store(join(outputs, "store"), storeOptions);
+  const store = new LocalStore(join(outputs, "store"), storeOptions);
   const bundles = await loadBundles(root, used, store);
   const name = `${experiment.name}.${experiment.profile}`;
   store.catalog.readAhead(name);
@@ -99,20 +100,14 @@ export async function openSession(
   ]));
   const planInput: PlanInput = {
     shared: (stage) => shared.get(stage)!,
-    outputs(key) {
-      const found = store.outputs(key);
-      if (!found) return "absent";
-      return Object.values(found).every((output) => store.checkOutput(output) === "ok")
-        ? found
-        : "lost";
-    },
+    outputs: (key) => store.outputs(key),
     previous(instance) {
       const key = latest?.keys[instance.name] ?? store.catalog.latest(instance.name, name)?.key;
-      return key === undefined ? undefined : store.trace(key as Parameters<Store["trace"]>[0]);
+      return key === undefined ? Promise.resolve(undefined) : store.trace(key as Sha256);
     },
     forced: options.force.length > 0 ? (instance) => force(instance.name) : () => false,
   };
-  const decisions = plan(graph, planInput);
+  const decisions = await plan(graph, planInput);
   const secondsOf = expectedSeconds(store, name);
   return {
     experiment,
@@ -146,7 +141,7 @@ function mirrorOf(options: Options, root: string): string | undefined {
 
 /** What an instance should take: as long as its last time, else as its stage usually does. */
 function expectedSeconds(
-  store: Store,
+  store: LocalStore,
   run: string,
 ): (instance: Instance) => number | undefined {
   const medians = new Map<string, number | undefined>();

@@ -4,10 +4,17 @@
  * @module
  */
 import { join } from "node:path";
-import { allTraces, ancestry, inputsOf, type Makers, makersOf } from "../views/ancestry.ts";
+import {
+  allTraces,
+  ancestry,
+  inputsOf,
+  type Makers,
+  makersOf,
+  manifestsOf,
+} from "../views/ancestry.ts";
 import { statOf } from "../store/catalog.ts";
 import { ConfigError, LockstepError } from "../errors.ts";
-import { Store } from "../store/store.ts";
+import { LocalStore } from "../store/local_store.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import { outputsFolder, type Project } from "./session.ts";
@@ -23,15 +30,19 @@ interface Index {
  *
  * @throws {ConfigError} If nothing in the store goes by that name or digest, or several do.
  */
-export function showTrace(project: Project, options: Options, print: (line: string) => void): void {
+export async function showTrace(
+  project: Project,
+  options: Options,
+  print: (line: string) => void,
+): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   if (!statOf(folder)) {
     throw new LockstepError(`Cannot trace anything: nothing was run in ${folder} yet`);
   }
-  const store = new Store(folder, { reading: true });
+  const store = new LocalStore(folder, { reading: true });
   try {
-    const traces = allTraces(store);
-    const index: Index = { traces, makers: makersOf(traces, store) };
+    const traces = await allTraces(store);
+    const index: Index = { traces, makers: makersOf(traces, await manifestsOf(traces, store)) };
     const trace = find(index, options.operands[0]!);
     if (options.json) {
       for (const part of ancestry([trace], index.makers)) {

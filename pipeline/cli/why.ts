@@ -16,7 +16,11 @@ import type { Session } from "./session.ts";
  *
  * @throws {ConfigError} If there is no such instance.
  */
-export function showWhy(session: Session, options: Options, print: (line: string) => void): void {
+export async function showWhy(
+  session: Session,
+  options: Options,
+  print: (line: string) => void,
+): Promise<void> {
   const wanted = options.operands[0]!;
   const instance = session.all.find(({ name }) => name === wanted);
   if (!instance) {
@@ -26,11 +30,11 @@ export function showWhy(session: Session, options: Options, print: (line: string
     );
   }
   const decision = session.decisions.get(instance)!;
-  const previous = session.planInput.previous(instance);
+  const previous = await session.planInput.previous(instance);
   const now = decision.action === "run"
     ? decision.ingredients
     : decision.action === "cached"
-    ? session.store.trace(decision.key)?.ingredients
+    ? (await session.store.trace(decision.key))?.ingredients
     : undefined;
   const found = previous && now ? changes(previous.ingredients, now) : [];
   const files = previous ? changedSources(session, instance, previous) : [];

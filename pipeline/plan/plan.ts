@@ -7,6 +7,7 @@
 import { changes, ingredientsOf, inputDigests, keyOf, shorten } from "../key/fingerprint.ts";
 import { type Graph, type Instance, upstream } from "./graph.ts";
 import type { Sha256 } from "../key/hash.ts";
+import type { FoundOutputs } from "../store/artifact_store.ts";
 import type { Ingredients, Trace } from "../store/trace.ts";
 
 /** What is to be done about an instance. */
@@ -26,34 +27,34 @@ export interface PlanInput {
   /** The ingredients all instances of a stage share. */
   readonly shared: (stage: string) => Ingredients;
   /** The outputs of a key, if it has a trace and all of them are whole. */
-  readonly outputs: (key: Sha256) => Trace["outputs"] | "absent" | "lost";
+  readonly outputs: (key: Sha256) => Promise<FoundOutputs>;
   /** The trace an instance's ingredients are compared with, to say what changed. */
-  readonly previous: (instance: Instance) => Trace | undefined;
+  readonly previous: (instance: Instance) => Promise<Trace | undefined>;
   /** Whether an instance is to run whatever its key says. */
   readonly forced: (instance: Instance) => boolean;
 }
 
 /** Decides about one instance whose upstream outputs are all known. */
-export function decide(
+export async function decide(
   instance: Instance,
   outputs: (upstream: Instance) => Trace["outputs"],
   input: PlanInput,
-): Exclude<Decision, { action: "wait" }> {
+): Promise<Exclude<Decision, { action: "wait" }>> {
   const shared = input.shared(instance.node.stage.name);
   const ingredients = ingredientsOf(instance, shared, inputDigests(instance, outputs));
   const key = keyOf(ingredients);
   if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };
-  const found = input.outputs(key);
+  const found = await input.outputs(key);
   if (typeof found === "object") return { action: "cached", key, outputs: found };
   const reason = found === "lost" ? "its result is lost or damaged" : reasonFor(
-    input.previous(instance),
+    await input.previous(instance),
     ingredients,
   );
   return { action: "run", key, ingredients, reason };
 }
 
 /** Decides about every instance, as far as that can be known before anything runs. */
-export function plan(graph: Graph, input: PlanInput): Map<Instance, Decision> {
+export async function plan(graph: Graph, input: PlanInput): Promise<Map<Instance, Decision>> {
   const decisions = new Map<Instance, Decision>();
   const outputs = (from: Instance) => {
     const decision = decisions.get(from);
@@ -66,7 +67,7 @@ export function plan(graph: Graph, input: PlanInput): Map<Instance, Decision> {
     );
     decisions.set(
       instance,
-      pending.length === 0 ? decide(instance, outputs, input) : {
+      pending.length === 0 ? await decide(instance, outputs, input) : {
         action: "wait",
         upstream: pending.map((from) => from.name),
         reason: `after ${pending[0]!.name}${

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
@@ -16,14 +15,16 @@ import { decide, type Decision, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
-import type { Store } from "../store/store.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";
+import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
 
 /** What a run needs besides its plan. */
 export interface RunOptions {
   /** `fusion.smoke`. */
   readonly name: string;
-  readonly store: Store;
+  readonly store: ArtifactStore;
+  readonly workspace: Workspace;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
   readonly planInput: PlanInput;
@@ -71,7 +72,7 @@ export async function run(
     } else pending.push(instance);
   }
   if (pending.length === 0) return { results, executed: 0, cached, failed: 0 };
-  const scratch = await openScratch(options.store);
+  const scratch = await openScratch(options.workspace);
   try {
     const runner = new Runner(results, scratch, options);
     const endings = await Promise.all(pending.map((instance) => runner.ending(instance)));
@@ -164,7 +165,7 @@ class Runner {
   async #attempt(instance: Instance, upstream: Upstream): Promise<Set<Instance>> {
     const { planInput, listener, signal } = this.#options;
     signal.throwIfAborted();
-    const decision = decide(instance, upstream, planInput);
+    const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
@@ -189,14 +190,16 @@ class Runner {
     decision: Extract<Decision, { action: "run" }>,
     upstream: Upstream,
   ): Promise<Set<Instance> | Owner> {
-    const { planInput, store, signal } = this.#options;
+    const { planInput, store, workspace, signal } = this.#options;
     signal.throwIfAborted();
-    const lock = await tryLock(join(store.root, "locks"), decision.key);
+    const lock = await tryLock(locksFolder(workspace), decision.key);
     if (!isHeld(lock)) return lock;
     try {
-      const outputs = planInput.forced(instance) ? undefined : planInput.outputs(decision.key);
+      const outputs = planInput.forced(instance)
+        ? undefined
+        : await planInput.outputs(decision.key);
       if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
-      const damaged = damagedInputs(instance, upstream, store);
+      const damaged = await damagedInputs(instance, upstream, store);
       if (damaged.size === 0) await this.#make(instance, decision, upstream);
       return damaged;
     } finally {
@@ -215,7 +218,7 @@ class Runner {
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
     outputsOf: Upstream,
   ): Promise<void> {
-    const { listener, store, bundles, platform, mirror, signal } = this.#options;
+    const { listener, store, workspace, bundles, platform, mirror, signal } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch.folder();
     listener({ event: "started", instance: instance.name, key, reason });
@@ -224,7 +227,7 @@ class Runner {
     try {
       const { outputs, metrics } = await makeInstance(
         { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
-        store,
+        { store, workspace },
         {
           progress: (progress) =>
             listener({ event: "progress", instance: instance.name, ...progress }),
@@ -233,7 +236,7 @@ class Runner {
         { signal },
       );
       const seconds = Math.round(performance.now() - clock) / 1000;
-      store.putTrace({
+      await store.putTrace({
         key,
         instance: instance.name,
         stage: instance.node.stage.name,
@@ -247,14 +250,14 @@ class Runner {
         machine: machine(platform),
       });
       if (instance.node.stage.checkpoints) {
-        Deno.removeSync(store.checkpointPath(key), { recursive: true });
+        Deno.removeSync(checkpointPath(workspace, key), { recursive: true });
       }
       this.#results.set(instance, { key, outputs });
       this.made.add(instance);
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
     } finally {
       this.#scratch.remove(scratch);
-      if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(store, key);
+      if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(workspace, key);
     }
   }
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { OWNER_FILE } from "./executor/protocol.ts";
-import type { Store } from "../store/store.ts";
+import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
 
 /** This process's scratch folder. */
 export interface Scratch {
@@ -20,9 +20,9 @@ export interface Scratch {
 }
 
 /** Opens a scratch folder and clears those that dead processes left behind. */
-export async function openScratch(store: Store): Promise<Scratch> {
-  const root = join(store.root, "scratch");
-  const locks = join(store.root, "locks");
+export async function openScratch(workspace: Workspace): Promise<Scratch> {
+  const root = join(workspace.root, "scratch");
+  const locks = locksFolder(workspace);
   // Random: process ids may coincide where containers share a store. It reaches no artifact.
   const own = `scratch-${crypto.randomUUID()}`;
   const lock = await tryLock(locks, own);
@@ -34,10 +34,10 @@ export async function openScratch(store: Store): Promise<Scratch> {
     removeTree(join(root, name));
     dead.release();
   }
-  for (const { name: key } of Deno.readDirSync(join(store.root, "checkpoints"))) {
+  for (const { name: key } of Deno.readDirSync(join(workspace.root, "checkpoints"))) {
     const unused = await tryLock(locks, key);
     if (!isHeld(unused)) continue;
-    await dropEmptyCheckpoints(store, key);
+    await dropEmptyCheckpoints(workspace, key);
     unused.release();
   }
   Deno.mkdirSync(join(root, own));
@@ -60,8 +60,8 @@ export async function openScratch(store: Store): Promise<Scratch> {
  * Removes a key's checkpoint folder if no state was saved in it, unless a process is still ending
  * there. The caller holds the key's lock.
  */
-export async function dropEmptyCheckpoints(store: Store, key: string): Promise<void> {
-  const folder = store.checkpointPath(key);
+export async function dropEmptyCheckpoints(workspace: Workspace, key: string): Promise<void> {
+  const folder = checkpointPath(workspace, key);
   if (!statOf(folder)) return;
   if ([...Deno.readDirSync(folder)].some(({ name }) => name !== OWNER_FILE)) return;
   if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);

@@ -1,36 +1,39 @@
 /**
  * A catalogue of the store, so that a run with nothing to do reads one database instead of every
- * trace. It holds no truth of its own: each row is used only while the file it describes has the
- * size and time it was read with, and the whole can be deleted at any time.
+ * trace. It holds no truth of its own: a row is used only while the file it describes is as it was
+ * when it was read, and only to decide that there is nothing to do. It can be deleted at any time, and
+ * whatever is wrong with it, it is dropped and filled from the traces again.
  *
  * @module
  */
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { CatalogDatabase } from "./catalog_database.ts";
+import { isNothing, toStat } from "./files.ts";
+import type { Trace } from "./trace.ts";
 
-/** Size and modification time of a file, enough to notice that it was written to. */
+/** What tells that a file was written to: nobody can set a change time. */
 export interface Stat {
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly mtime: number;
+  /** When content or inode were last changed, in milliseconds since 1970. Deno gives whole seconds. */
+  readonly ctime: number;
   readonly inode: number;
 }
 
 /** The stat of a file, or `undefined` if there is none. */
 export function statOf(path: string): Stat | undefined {
   try {
-    const { size, mtime, ino } = Deno.statSync(path);
-    return { size, mtime: mtime?.getTime() ?? 0, inode: ino ?? 0 };
+    return toStat(Deno.statSync(path));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return undefined;
-    }
+    if (isNothing(error)) return undefined;
     throw error;
   }
 }
 
 /** Whether two stats agree. */
 export function sameStat(a: Stat, b: Stat): boolean {
-  return a.size === b.size && a.mtime === b.mtime && a.inode === b.inode;
+  return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime && a.inode === b.inode;
 }
 
 /** What the catalogue knows of one trace. */
@@ -45,191 +48,151 @@ export interface TraceRow extends Stat {
   readonly outputs: string;
 }
 
-const VERSION = 2;
-const TABLES = `
-  CREATE TABLE trace (
-    key TEXT PRIMARY KEY, instance TEXT NOT NULL, stage TEXT NOT NULL, run TEXT NOT NULL, started TEXT NOT NULL,
-    seconds REAL NOT NULL, outputs TEXT NOT NULL,
-    size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
-  ) WITHOUT ROWID;
-  CREATE INDEX trace_instance ON trace (instance, run, started);
-  CREATE INDEX trace_stage ON trace (stage, run, started);
-  CREATE TABLE blob (
-    sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime REAL NOT NULL, inode INTEGER NOT NULL
+/** What the catalogue knows of one blob: its stat when its content was last known to be right. */
+export interface BlobRow extends Stat {
+  readonly sha256: string;
+}
+
+/** The row of a trace in a file with that stat. */
+export function toRow(trace: Trace, stat: Stat): TraceRow {
+  const { key, instance, stage, run, started, seconds } = trace;
+  return {
+    ...{ key, instance, stage, run, started, seconds },
+    ...{ outputs: JSON.stringify(trace.outputs), ...stat },
+  };
+}
+
+/** Every row carries this sum over its fields: it tells a garbled row, not a forged one. */
+function traceSum(row: TraceRow): number {
+  return crc32(
+    `${row.key}\n${row.instance}\n${row.stage}\n${row.run}\n${row.started}\n${row.seconds}\n` +
+      `${row.outputs}\n${row.size}\n${row.mtime}\n${row.ctime}\n${row.inode}`,
   );
-  CREATE TABLE bundle (stage TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
-  PRAGMA user_version = ${VERSION};
-`;
+}
+
+function blobSum(row: BlobRow): number {
+  return crc32(`${row.sha256}\n${row.size}\n${row.mtime}\n${row.ctime}\n${row.inode}`);
+}
+
+type Summed<Row> = Row & { readonly sum: number };
+
+const STAT = "size REAL, mtime REAL, ctime REAL, inode REAL, sum INTEGER";
+const SCHEMA = [
+  `CREATE TABLE trace (key TEXT PRIMARY KEY, instance TEXT, stage TEXT, run TEXT, started TEXT, seconds REAL, outputs TEXT, ${STAT}) WITHOUT ROWID`,
+  "CREATE INDEX trace_instance ON trace (instance, run, started)",
+  "CREATE INDEX trace_stage ON trace (stage, run, started)",
+  `CREATE TABLE blob (sha256 TEXT PRIMARY KEY, ${STAT})`,
+];
 
 /** The open catalogue of a store. */
 export class Catalog {
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #database: CatalogDatabase;
   /** Rows read ahead. A stale one does no harm: the file it describes is looked at in any case. */
   readonly #traces = new Map<string, TraceRow>();
-  readonly #blobs = new Map<string, Stat>();
-  /** Whether the catalogue was just made and knows nothing of what the store holds. */
-  readonly isNew: boolean;
+  readonly #blobs = new Map<string, BlobRow>();
 
-  /** Whether it stands nowhere but in memory, and ends with the process. */
-  readonly inMemory: boolean;
-
-  /** Opens the catalogue at a path, or without one a new one in memory. */
-  constructor(path?: string) {
-    this.inMemory = path === undefined;
-    if (path === undefined) {
-      this.#database = new DatabaseSync(":memory:");
-      this.#database.exec(TABLES);
-      this.isNew = true;
-      return;
-    }
-    // One at a time: SQLite does not take two processes making one database at once.
-    using turn = Deno.openSync(`${path}.lock`, { write: true, create: true });
-    turn.lockSync(true);
-    let database: DatabaseSync | undefined;
-    let isNew = false;
-    try {
-      database = new DatabaseSync(path);
-      database.exec(
-        "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
-      );
-      if (version(database) !== VERSION) throw new Error("another version");
-      database.prepare("SELECT count(*) FROM bundle").get();
-    } catch (error) {
-      if (error instanceof Deno.errors.PermissionDenied || isBusy(error)) throw error;
-      database?.close();
-      for (const suffix of ["", "-wal", "-shm"]) removeIfThere(path + suffix);
-      database = new DatabaseSync(path);
-      database.exec(
-        "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
-      );
-      // Two processes may find it missing at once: the second sees the first one's tables.
-      database.exec("BEGIN IMMEDIATE");
-      if (version(database) !== VERSION) {
-        database.exec(TABLES);
-        isNew = true;
-      }
-      database.exec("COMMIT");
-    }
-    this.#database = database;
-    this.isNew = isNew;
+  /**
+   * Opens the catalogue at a path, or without one a new one in memory.
+   *
+   * @param fill Puts the rows of all traces into a new catalogue.
+   */
+  constructor(path: string | undefined, fill: (catalog: Catalog) => void) {
+    this.#database = new CatalogDatabase(path, { schema: SCHEMA, fill: () => fill(this) });
+    this.#database.begin();
   }
 
-  #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (!statement) this.#statements.set(sql, statement = this.#database.prepare(sql));
-    return statement;
-  }
-
-  /** Runs many writes as one. */
-  transaction(work: () => void): void {
-    this.#database.exec("BEGIN IMMEDIATE");
-    try {
-      work();
-      this.#database.exec("COMMIT");
-    } catch (error) {
-      this.#database.exec("ROLLBACK");
-      throw error;
-    }
+  /** Whether it is nowhere but in memory, and ends with the process. */
+  get inMemory(): boolean {
+    return this.#database.inMemory;
   }
 
   /** Reads what a run made in two strokes: asking for ten thousand rows one by one takes longer. */
   readAhead(run: string): void {
-    const traces = this.#prepare("SELECT * FROM trace WHERE run = ?").all(run);
-    for (const row of traces as unknown as TraceRow[]) this.#traces.set(row.key, row);
-    const blobs = this.#prepare("SELECT * FROM blob ORDER BY rowid DESC LIMIT ?")
-      .all(4 * traces.length);
-    for (const row of blobs as unknown as (Stat & { sha256: string })[]) {
-      this.#blobs.set(row.sha256, row);
-    }
+    const traces = this.#traceRows("SELECT * FROM trace WHERE run = ?", run);
+    for (const row of traces) this.#traces.set(row.key, row);
+    const blobs = this.#database.all<Summed<BlobRow>>(
+      "SELECT * FROM blob ORDER BY rowid DESC LIMIT ?",
+      { values: [4 * traces.length], isIntact: (row) => blobSum(row) === row.sum },
+    );
+    for (const row of blobs) this.#blobs.set(row.sha256, row);
   }
 
   trace(key: string): TraceRow | undefined {
-    return this.#traces.get(key) ??
-      this.#prepare("SELECT * FROM trace WHERE key = ?").get(key) as TraceRow | undefined;
+    return this.#traces.get(key) ?? this.#traceRows("SELECT * FROM trace WHERE key = ?", key)[0];
+  }
+
+  /** Every row of a trace. */
+  traces(): readonly TraceRow[] {
+    return this.#traceRows("SELECT * FROM trace");
   }
 
   /** The most recent trace of an instance in a run. */
   latest(instance: string, run: string): TraceRow | undefined {
-    return this.#prepare(
+    return this.#traceRows(
       "SELECT * FROM trace WHERE instance = ? AND run = ? ORDER BY started DESC LIMIT 1",
-    ).get(instance, run) as TraceRow | undefined;
+      ...[instance, run],
+    )[0];
   }
 
   /** Seconds that recent instances of a stage took in a run, newest first. */
   recentSeconds(stage: string, run: string): number[] {
-    return this.#prepare(
-      "SELECT seconds FROM trace WHERE stage = ? AND run = ? ORDER BY started DESC LIMIT 25",
-    ).all(stage, run).map((row) => row["seconds"] as number);
+    return this.#traceRows(
+      "SELECT * FROM trace WHERE stage = ? AND run = ? ORDER BY started DESC LIMIT 25",
+      ...[stage, run],
+    ).map(({ seconds }) => seconds);
   }
 
   putTrace(row: TraceRow): void {
     this.#traces.delete(row.key);
-    this.#prepare("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
-      row.key,
-      row.instance,
-      row.stage,
-      row.run,
-      row.started,
-      row.seconds,
-      row.outputs,
-      row.size,
-      row.mtime,
-      row.inode,
+    const { key, instance, stage, run, started, seconds, outputs } = row;
+    this.#database.run(
+      "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[key, instance, stage, run, started, seconds, outputs],
+      ...[row.size, row.mtime, row.ctime, row.inode, traceSum(row)],
     );
   }
 
   removeTrace(key: string): void {
     this.#traces.delete(key);
-    this.#prepare("DELETE FROM trace WHERE key = ?").run(key);
+    this.#database.run("DELETE FROM trace WHERE key = ?", key);
   }
 
   /** The stat a blob had when its content was last known to be right. */
   blob(sha256: string): Stat | undefined {
-    return this.#blobs.get(sha256) ??
-      this.#prepare("SELECT size, mtime, inode FROM blob WHERE sha256 = ?").get(sha256) as
-        | Stat
-        | undefined;
+    return this.#blobs.get(sha256) ?? this.#database.all<Summed<BlobRow>>(
+      "SELECT * FROM blob WHERE sha256 = ?",
+      { values: [sha256], isIntact: (row) => blobSum(row) === row.sum },
+    )[0];
   }
 
   putBlob(sha256: string, stat: Stat): void {
     this.#blobs.delete(sha256);
-    this.#prepare("INSERT OR REPLACE INTO blob VALUES (?, ?, ?, ?)")
-      .run(sha256, stat.size, stat.mtime, stat.inode);
+    this.#database.run(
+      "INSERT OR REPLACE INTO blob VALUES (?, ?, ?, ?, ?, ?)",
+      ...[sha256, stat.size, stat.mtime, stat.ctime, stat.inode, blobSum({ sha256, ...stat })],
+    );
   }
 
   removeBlob(sha256: string): void {
     this.#blobs.delete(sha256);
-    this.#prepare("DELETE FROM blob WHERE sha256 = ?").run(sha256);
+    this.#database.run("DELETE FROM blob WHERE sha256 = ?", sha256);
   }
 
-  bundle(stage: string): string | undefined {
-    return this.#prepare("SELECT record FROM bundle WHERE stage = ?").get(stage)?.["record"] as
-      | string
-      | undefined;
-  }
-
-  putBundle(stage: string, record: string): void {
-    this.#prepare("INSERT OR REPLACE INTO bundle VALUES (?, ?)").run(stage, record);
+  /** Removes the catalogue and fills a new one from the traces. */
+  rebuild(): void {
+    this.#traces.clear();
+    this.#blobs.clear();
+    this.#database.startAgain();
   }
 
   close(): void {
     this.#database.close();
   }
-}
 
-function version(database: DatabaseSync): number {
-  return database.prepare("PRAGMA user_version").get()?.["user_version"] as number;
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && /database is locked|readonly|unable to open/.test(error.message);
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  #traceRows(sql: string, ...values: string[]): TraceRow[] {
+    return this.#database.all<Summed<TraceRow>>(sql, {
+      values,
+      isIntact: (row) => traceSum(row) === row.sum,
+    });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The code of stages, bundled when a source file or a package changed and otherwise as the catalogue
- * knows it. It becomes blobs only when a stage runs: until then no trace names it.
+ * The code of stages, bundled when a source file or a package changed and otherwise as it was kept.
+ * It becomes blobs only when a stage runs: until then no trace names it.
  *
  * @module
  */
@@ -17,10 +17,13 @@ import { type Sha256, sha256 } from "../key/hash.ts";
 import { bundlePackages, type PackageBundle, type PackageImport } from "../key/package_bundle.ts";
 import { MissingPackageError, Packages } from "../key/packages.ts";
 import { SourceFiles, type SourceRecord, unchangedSince } from "../key/source_files.ts";
-import { statOf } from "./catalog.ts";
-import { writeAtomically } from "./sealed.ts";
-import type { Store } from "./store.ts";
-import { type Manifest, manifestText } from "./trace.ts";
+import type { ArtifactStore } from "./artifact_store.ts";
+import { lookAt, readBytes } from "./files.ts";
+import type { LocalStore } from "./local_store.ts";
+import { readSealed, writeAtomically, writeSealed } from "./sealed.ts";
+import { isDigest, isRecord } from "./shape.ts";
+import { type Manifest, manifestText, toManifest } from "./trace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** A bundle with the files it was made from, as they were then. */
 interface Remembered {
@@ -45,13 +48,12 @@ const MAX_ATTEMPTS = 5;
 export async function loadBundles(
   root: string,
   stages: readonly string[],
-  store: Store,
+  store: LocalStore,
 ): Promise<Map<string, Bundle>> {
   const bundles = new Map<string, Bundle>();
   const seen = new Map<string, boolean>();
   for (const stage of stages) {
-    const record = store.catalog.bundle(stage);
-    const known = record === undefined ? undefined : JSON.parse(record) as Remembered;
+    const known = readRecord(store, stage);
     if (!known || known.format !== BUNDLE_FORMAT || known.root !== root) continue;
     if (!unchangedSince(known.files, seen)) continue;
     if (holdsCode(store, known.bundle)) bundles.set(stage, known.bundle);
@@ -159,97 +161,133 @@ function withPackages(own: Fresh, { modules, sources, read }: PackageBundle): Fr
 function keep(
   stage: string,
   { bundle, contents, map, read }: Fresh,
-  { root, files, store }: { root: string; files: SourceFiles; store: Store },
+  { root, files, store }: { root: string; files: SourceFiles; store: LocalStore },
 ): Bundle {
   if (store.catalog.inMemory) return bundle;
   for (const [digest, content] of contents) {
-    const path = codePath(store, digest);
-    if (statOf(path) === undefined || !hasDigest(path, digest)) writeAtomically(path, content);
+    if (!isWhole(store, digest)) writeAtomically(codePath(store, digest), content);
   }
-  writeAtomically(`${codePath(store, bundle.code)}.map`, map);
+  writeSealed(`${codePath(store, bundle.code)}.map`, map);
   const record: Remembered = { format: BUNDLE_FORMAT, root, files: files.record(read), bundle };
-  store.catalog.putBundle(stage, JSON.stringify(record));
+  writeSealed(recordPath(store, stage), record);
   return bundle;
 }
 
-function codePath(store: Store, digest: Sha256): string {
-  return join(store.root, "code", digest);
+/** Where it is kept which bundle a stage has, and from which files it was made. */
+function recordPath(workspace: Workspace, stage: string): string {
+  return join(workspace.root, "code", `${stage}.json`);
 }
 
-function hasDigest(path: string, digest: Sha256): boolean {
-  return sha256(Deno.readFileSync(path)) === digest;
+function readRecord(workspace: Workspace, stage: string): Remembered | undefined {
+  return readSealed(recordPath(workspace, stage), {
+    parse: (value) =>
+      isRecord(value) && isRecord(value["files"]) && isRecord(value["bundle"]) &&
+        isDigest(value["bundle"]["code"])
+        ? value as unknown as Remembered
+        : undefined,
+    onDamage: (path, message) => workspace.setAside(path, message),
+  });
 }
 
-/**
- * What is kept under a digest.
- *
- * @throws {LockstepError} If it is not there, or is something else, which is removed: the next run
- * bundles again.
- */
-function readCode(store: Store, digest: Sha256): Uint8Array<ArrayBuffer> {
-  const path = codePath(store, digest);
-  const content = statOf(path) === undefined ? undefined : Deno.readFileSync(path);
-  if (content !== undefined && sha256(content) === digest) return content;
-  if (content !== undefined) Deno.removeSync(path);
+/** Where a module, or a manifest of modules, is kept. */
+export function codePath(workspace: Workspace, digest: Sha256): string {
+  return join(workspace.root, "code", digest);
+}
+
+/** The bytes kept under a digest, read and hashed at once; others are set aside. */
+function contentOf(workspace: Workspace, digest: Sha256): Uint8Array<ArrayBuffer> | undefined {
+  const path = codePath(workspace, digest);
+  let content: Uint8Array<ArrayBuffer> | undefined;
+  try {
+    content = readBytes(path);
+  } catch (error) {
+    if (!(error instanceof LockstepError)) throw error;
+    workspace.setAside(path, error.message);
+  }
+  if (content === undefined || sha256(content) === digest) return content;
+  workspace.setAside(path, "it is not the code of its name");
+  return undefined;
+}
+
+function isWhole(workspace: Workspace, digest: Sha256): boolean {
+  return contentOf(workspace, digest) !== undefined;
+}
+
+/** @throws {LockstepError} If there are no such bytes. */
+function readCode(workspace: Workspace, digest: Sha256): Uint8Array<ArrayBuffer> {
+  const content = contentOf(workspace, digest);
+  if (content !== undefined) return content;
   throw new LockstepError(
-    `Cannot run the code ${path}: it must have the digest it is named by, and ${
-      content === undefined ? "there is none" : "was altered"
-    }; run again, which bundles it again`,
+    `Cannot run the code ${digest}: ${
+      codePath(workspace, digest)
+    } must hold it, and does not; run ` +
+      "the same command again, which bundles it again",
   );
 }
 
-/** The digests of a bundle's modules and manifest. */
-function digestsOf(store: Store, { code, packages }: Modules): Sha256[] {
-  if (packages === undefined) return [code];
-  const manifest = Object.values(readManifest(store, packages));
-  return [code, packages, ...manifest.map((entry) => entry.sha256)];
+function readManifest(workspace: Workspace, digest: Sha256): Manifest {
+  const manifest = toManifest(new TextDecoder().decode(readCode(workspace, digest)));
+  if (manifest !== undefined) return manifest;
+  throw new LockstepError(`Cannot run the code ${digest}: it must be a manifest, and is none`);
 }
 
-function readManifest(store: Store, digest: Sha256): Manifest {
-  return JSON.parse(new TextDecoder().decode(readCode(store, digest)));
+/** The digests of a bundle's modules and manifest. */
+function digestsOf(workspace: Workspace, { code, packages }: Modules): Sha256[] {
+  if (packages === undefined) return [code];
+  const modules = Object.values(readManifest(workspace, packages));
+  return [code, packages, ...modules.map(({ sha256 }) => sha256)];
 }
 
 /** Makes a bundle's modules blobs, for their digests are about to be named by a trace. */
-export function keepCode(store: Store, bundle: Modules): void {
-  for (const digest of digestsOf(store, bundle)) {
-    store.takeText(new TextDecoder().decode(readCode(store, digest)));
-  }
-}
-
-/** Whether a bundle's modules are where bundles are kept, the small ones intact. */
-export function holdsCode(store: Store, bundle: Modules): boolean {
-  try {
-    readCode(store, bundle.code);
-    return digestsOf(store, bundle).every((digest) =>
-      statOf(codePath(store, digest)) !== undefined
-    );
-  } catch (error) {
-    if (error instanceof LockstepError) return false;
-    throw error;
+export async function keepCode(
+  { store, workspace }: { readonly store: ArtifactStore; readonly workspace: Workspace },
+  bundle: Modules,
+): Promise<void> {
+  for (const digest of digestsOf(workspace, bundle)) {
+    if (await store.check(digest) === "ok") continue;
+    await store.putText(new TextDecoder().decode(readCode(workspace, digest)));
   }
 }
 
 /**
- * Writes a bundle's modules, read and found to have their digests, into a folder: its own, which
- * then knows its source map, and beside it those of its packages. Returns the path of its own.
+ * Whether a bundle's modules are where bundles are kept: its own by reading it, those of packages by
+ * their being there, for they are read before they run.
  */
-export function writeModules(store: Store, bundle: Modules, folder: string): string {
+export function holdsCode(workspace: Workspace, bundle: Modules): boolean {
+  if (!isWhole(workspace, bundle.code)) return false;
+  if (bundle.packages === undefined) return true;
+  if (!isWhole(workspace, bundle.packages)) return false;
+  return digestsOf(workspace, bundle).every((digest) =>
+    lookAt(codePath(workspace, digest)) !== undefined
+  );
+}
+
+/**
+ * Writes a bundle's modules into a folder, the very bytes that were hashed: its own, which then knows
+ * its source map, and beside it those of its packages. Returns the path of its own.
+ *
+ * @throws {LockstepError} If what is kept is not what the digests name; it is set aside.
+ */
+export function writeModules(workspace: Workspace, bundle: Modules, folder: string): string {
   const module = join(folder, "stage.mjs");
-  const code = new TextDecoder().decode(readCode(store, bundle.code));
-  const map = readMap(store, bundle.code);
-  Deno.writeTextFileSync(module, code + map);
+  const code = new TextDecoder().decode(readCode(workspace, bundle.code));
+  Deno.writeTextFileSync(module, code + mapComment(workspace, bundle.code));
   if (bundle.packages === undefined) return module;
   Deno.mkdirSync(join(folder, PACKAGES_FOLDER));
-  for (const [name, { sha256: digest }] of Object.entries(readManifest(store, bundle.packages))) {
-    Deno.writeFileSync(join(folder, PACKAGES_FOLDER, name), readCode(store, digest));
+  for (const [name, entry] of Object.entries(readManifest(workspace, bundle.packages))) {
+    const path = join(folder, PACKAGES_FOLDER, name);
+    Deno.writeFileSync(path, readCode(workspace, entry.sha256));
   }
   return module;
 }
 
-/** The comment by which a module knows its source map; nothing if there is none. */
-function readMap(store: Store, digest: Sha256): string {
-  const path = `${codePath(store, digest)}.map`;
-  if (statOf(path) === undefined) return "";
-  const map = Deno.readFileSync(path).toBase64();
-  return `\n//# sourceMappingURL=data:application/json;base64,${map}\n`;
+/** The comment by which a module knows its source map; it is sealed, being in no hash. */
+function mapComment(workspace: Workspace, digest: Sha256): string {
+  const map = readSealed(`${codePath(workspace, digest)}.map`, {
+    parse: (value) => typeof value === "string" ? value : undefined,
+    onDamage: (path, message) => workspace.setAside(path, message),
+  });
+  if (map === undefined) return "";
+  const url = `data:application/json;base64,${new TextEncoder().encode(map).toBase64()}`;
+  return `\n//# sourceMappingURL=${url}\n`;
 }

@@ -6,8 +6,10 @@
  */
 import { join } from "node:path";
 import type { Sha256 } from "../key/hash.ts";
+import { sortedEntries } from "./files.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
-import type { Store } from "./store.ts";
+import { isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** What the latest run of an experiment and profile held. */
 export interface LatestRun {
@@ -23,27 +25,40 @@ export interface LatestRun {
   readonly lock?: Sha256;
 }
 
-function pathOf(name: string, store: Store): string {
-  return join(store.root, "runs", `${name}.json`);
+/** Where the record of a run is kept. */
+export function latestPath(name: string, { root }: Pick<Workspace, "root">): string {
+  return join(root, "runs", `${name}.json`);
 }
 
 /** The latest run named `experiment.profile`; `undefined` if none is recorded intact. */
-export function readLatest(name: string, store: Store): LatestRun | undefined {
-  return readSealed(pathOf(name, store), store.setAside.bind(store)) as LatestRun | undefined;
+export function readLatest(name: string, workspace: Workspace): LatestRun | undefined {
+  return readSealed(latestPath(name, workspace), {
+    parse: (value) => toLatestRun(value, name),
+    onDamage: (path, message) => workspace.setAside(path, message),
+  });
+}
+
+function toLatestRun(value: unknown, name: string): LatestRun | undefined {
+  if (!isRecord(value)) return undefined;
+  const { experiment, profile, backend, set, mirror, keys, lock } = value;
+  const isRun = `${experiment}.${profile}` === name && isText(backend) && Array.isArray(set) &&
+    set.every(isText) && isRecordOf(keys, isDigest) && (mirror === undefined || isText(mirror)) &&
+    (lock === undefined || isDigest(lock));
+  return isRun ? value as unknown as LatestRun : undefined;
 }
 
 /** Records a run as the latest of its name. Returns whether the record is another than before. */
-export function writeLatest(run: LatestRun, store: Store): boolean {
-  return writeSealed(pathOf(`${run.experiment}.${run.profile}`, store), run);
+export function writeLatest(run: LatestRun, workspace: Workspace): boolean {
+  return writeSealed(latestPath(`${run.experiment}.${run.profile}`, workspace), run);
 }
 
 /** Sets a run's record aside: no experiment has that run any more. */
-export function dropLatest(name: string, store: Store): void {
-  store.setAside(pathOf(name, store), "no experiment has this run");
+export function dropLatest(name: string, workspace: Workspace): void {
+  workspace.setAside(latestPath(name, workspace), "no experiment has this run");
 }
 
 /** The names of all recorded runs, sorted. */
-export function latestNames(store: Store): string[] {
-  return [...Deno.readDirSync(join(store.root, "runs"))].map((entry) => entry.name)
-    .filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -5)).sort();
+export function latestNames({ root }: Pick<Workspace, "root">): string[] {
+  return sortedEntries(join(root, "runs")).map(({ name }) => name)
+    .filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -5));
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import { join } from "node:path";
+import { lookAt } from "./files.ts";
 
 /** Who holds a lock. */
 export interface Owner {
@@ -35,11 +36,21 @@ function bootId(): string {
   return boot;
 }
 
+/**
+ * Opens a file to lock it. What is no file there is removed: nothing is kept in locks, and opening a
+ * pipe would wait for a reader.
+ */
+export function openLockFile(path: string): Deno.FsFile {
+  const found = lookAt(path);
+  if (found && found.kind !== "a file") Deno.removeSync(path);
+  return Deno.openSync(path, { read: true, write: true, create: true });
+}
+
 /** Takes a lock at once, or returns who holds it. */
 export async function tryLock(folder: string, name: string): Promise<HeldLock | Owner> {
   const path = join(folder, name);
   for (;;) {
-    const file = await Deno.open(path, { read: true, write: true, create: true });
+    const file = openLockFile(path);
     if (!(await file.tryLock(true))) {
       file.close();
       return readOwner(path);
@@ -68,14 +79,10 @@ export function isHeld(lock: HeldLock | Owner): lock is HeldLock {
 
 /** Whether a living process holds a lock. Reads only, and takes nothing. */
 export async function isLocked(folder: string, name: string): Promise<boolean> {
-  let file: Deno.FsFile;
-  try {
-    file = await Deno.open(join(folder, name));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-  // Shared, and let go with the file: who looks at the same time is not in the way.
+  const path = join(folder, name);
+  if (lookAt(path)?.kind !== "a file") return false;
+  const file = await Deno.open(path);
+  // Shared, and released with the file: who looks at the same time is not in the way.
   const free = await file.tryLock(false);
   file.close();
   return !free;

@@ -11,8 +11,10 @@ import type { Listener } from "../event.ts";
 import type { Instance } from "../plan/graph.ts";
 import { hashFile, type Sha256 } from "../key/hash.ts";
 import type { Result } from "../run/run.ts";
+import type { Workspace } from "./workspace.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
-import type { Store } from "./store.ts";
+import type { LocalStore } from "./local_store.ts";
+import { isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
 import { TRACE_PAGE } from "../views/trace_page.ts";
 
 /** A file below `outputs/` and where it came from. */
@@ -28,9 +30,16 @@ export interface Publication {
 export type Publications = Readonly<Record<string, Publication>>;
 
 /** What stands in `outputs/`, as it was laid there. */
-export function readPublications(store: Store): Publications {
-  const path = join(store.root, "published.json");
-  return (readSealed(path, store.setAside.bind(store)) ?? {}) as Publications;
+export function readPublications(workspace: Workspace): Publications {
+  return readSealed(join(workspace.root, "published.json"), {
+    parse: (value) => isRecordOf(value, isPublication) ? value as Publications : undefined,
+    onDamage: (path, message) => workspace.setAside(path, message),
+  }) ?? {};
+}
+
+function isPublication(value: unknown): boolean {
+  return isRecord(value) && isText(value["run"]) && isText(value["instance"]) &&
+    isDigest(value["key"]) && isDigest(value["sha256"]);
 }
 
 /**
@@ -41,14 +50,14 @@ export function readPublications(store: Store): Publications {
  * @returns What the results publish, written now or there before.
  * @throws {ConfigError} If two instances publish at one path, or one at the trace page's.
  */
-export function publish(
+export async function publish(
   run: { readonly name: string; readonly whole: boolean; readonly folder: string },
   results: ReadonlyMap<Instance, Result>,
-  store: Store,
+  store: LocalStore,
   listener: Listener,
-): Publications {
+): Promise<Publications> {
   const before = readPublications(store);
-  const files = collect(run.name, results, store);
+  const files = await collect(run.name, results, store);
   for (const [path, { sha256, instance }] of Object.entries(files)) {
     const target = join(run.folder, path);
     const found = statOf(target) === undefined ? undefined : hashFile(target);
@@ -74,11 +83,11 @@ export function publish(
   return files;
 }
 
-function collect(
+async function collect(
   run: string,
   results: ReadonlyMap<Instance, Result>,
-  store: Store,
-): Record<string, Publication> {
+  store: LocalStore,
+): Promise<Record<string, Publication>> {
   const files: Record<string, Publication> = {};
   for (const [{ name: instance, node, params }, { key, outputs }] of results) {
     for (const [name, output] of Object.entries(outputs)) {
@@ -87,7 +96,7 @@ function collect(
       if (place === undefined) continue;
       const found: [string, Sha256][] = output.kind === "file"
         ? [[place, output.sha256]]
-        : Object.entries(store.manifest(output.sha256))
+        : Object.entries(await store.manifest(output.sha256) ?? {})
           .map(([path, { sha256 }]) => [`${place}/${path}`, sha256]);
       for (const [path, sha256] of found) {
         if (path === TRACE_PAGE) {

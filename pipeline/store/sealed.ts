@@ -7,6 +7,7 @@
 import { dirname } from "node:path";
 import { sha256 } from "../key/hash.ts";
 import { LockstepError } from "../errors.ts";
+import { lookAt, readText } from "./files.ts";
 
 /** A sealed file's content does not match its digest. */
 export class SealError extends LockstepError {
@@ -32,7 +33,11 @@ export function unseal(text: string, path: string): unknown {
       `Cannot trust ${path}: its content must match the digest in its last line, and does not`,
     );
   }
-  return JSON.parse(body);
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new SealError(`Cannot trust ${path}: it must hold JSON, and does not`);
+  }
 }
 
 /** Writes a file so that it is either absent, as before, or complete, also after a power cut. */
@@ -42,8 +47,10 @@ export function writeAtomically(
   mode = 0o644,
 ): void {
   const scratch = `${path}.${Deno.pid}.tmp`;
+  // Left by a process that was killed and had this number, or put there to lead the text elsewhere.
+  if (lookAt(scratch)) Deno.removeSync(scratch);
   try {
-    using file = Deno.openSync(scratch, { write: true, create: true, truncate: true, mode });
+    using file = Deno.openSync(scratch, { write: true, createNew: true, mode });
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
     file.syncSync();
@@ -58,24 +65,26 @@ export function writeAtomically(
 }
 
 /**
- * The value in a sealed file; `undefined` if there is none, or if it is damaged, which is handed to
- * `onDamage`.
+ * The value in a sealed file; `undefined` if there is none, or if it is damaged or holds something
+ * else, which is handed to `onDamage`.
+ *
+ * @param options.parse The value as what it should be; `undefined` if it is something else.
  */
-export function readSealed(
+export function readSealed<T>(
   path: string,
-  onDamage: (path: string, message: string) => void,
-): unknown {
-  let text: string;
+  { parse, onDamage }: {
+    readonly parse: (value: unknown) => T | undefined;
+    readonly onDamage: (path: string, message: string) => void;
+  },
+): T | undefined {
   try {
-    text = Deno.readTextFileSync(path);
+    const text = readText(path);
+    if (text === undefined) return undefined;
+    const value = parse(unseal(text, path));
+    if (value === undefined) onDamage(path, `Cannot trust ${path}: it holds something else`);
+    return value;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  try {
-    return unseal(text, path);
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error;
+    if (!(error instanceof LockstepError)) throw error;
     onDamage(path, error.message);
     return undefined;
   }
@@ -85,8 +94,10 @@ export function readSealed(
 export function writeSealed(path: string, value: unknown): boolean {
   const text = seal(value);
   try {
-    if (Deno.readTextFileSync(path) === text) return false;
-  } catch { /* there is none yet */ }
+    if (readText(path) === text) return false;
+  } catch (error) {
+    if (!(error instanceof LockstepError)) throw error;
+  }
   writeAtomically(path, text);
   return true;
 }

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { Sha256 } from "../key/hash.ts";
+import { type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
-import { sha256 } from "../key/hash.ts";
 import { canonicalJson } from "../key/canonical.ts";
+import { isPlainPath } from "./paths.ts";
+import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
 
 /** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
 export type Ingredients = Readonly<Record<string, string>>;
@@ -20,7 +21,7 @@ export interface OutputRecord {
   readonly exactness: Exactness;
 }
 
-/** What a key produced. Timings and dates stand here, never in an artifact. */
+/** What a key produced. Timings and dates are here, never in an artifact. */
 export interface Trace {
   readonly key: Sha256;
   readonly instance: string;
@@ -40,7 +41,7 @@ export interface Trace {
 }
 
 /** Something a trace names: the code that ran, or an output. */
-export type Named = Pick<OutputRecord, "sha256" | "kind">;
+export type Named = Pick<OutputRecord, "sha256" | "kind"> & Partial<Pick<OutputRecord, "bytes">>;
 
 /** The code that a trace says ran: a stage's own module, and those of its packages. */
 export function codeOf({ ingredients }: Trace): { code: Sha256; packages?: Sha256 } {
@@ -71,4 +72,47 @@ export function manifestText(manifest: Manifest): string {
 /** The digest of a folder's content. */
 export function manifestHash(manifest: Manifest): Sha256 {
   return sha256(manifestText(manifest));
+}
+
+/**
+ * The trace that a parsed text holds; `undefined` if it is none. A trace may come from another store,
+ * and whoever uses one relies on its form.
+ */
+export function toTrace(value: unknown): Trace | undefined {
+  if (!isRecord(value)) return undefined;
+  const { key, instance, stage, run, started, seconds } = value;
+  const { ingredients, sources, outputs, metrics, machine } = value;
+  const isTrace = isDigest(key) && [instance, stage, run, started].every(isText) &&
+    isCount(seconds) && isRecordOf(ingredients, isText) &&
+    isRecordOf(sources, isDigest) && isRecordOf(outputs, isOutput) &&
+    isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText);
+  return isTrace ? value as unknown as Trace : undefined;
+}
+
+/**
+ * The manifest in a text; `undefined` if it is none: each path must lead to a place in the folder, and
+ * to one alone.
+ */
+export function toManifest(text: string): Manifest | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (
+    !isRecordOf(
+      value,
+      (entry) => isRecord(entry) && isDigest(entry["sha256"]) && isCount(entry["bytes"]),
+    )
+  ) {
+    return undefined;
+  }
+  return Object.keys(value).every(isPlainPath) ? value as Manifest : undefined;
+}
+
+function isOutput(value: unknown): boolean {
+  return isRecord(value) && isDigest(value["sha256"]) && isCount(value["bytes"]) &&
+    (value["kind"] === "file" || value["kind"] === "folder") &&
+    /^(exact|numeric|measured)$/.test(String(value["exactness"]));
 }

@@ -4,8 +4,8 @@
  * @module
  */
 import { isSha256, type Sha256 } from "../key/hash.ts";
-import type { Store } from "../store/store.ts";
-import type { OutputRecord, Trace } from "../store/trace.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
+import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
 
 /** One way in which a digest came about. */
 export interface Maker {
@@ -19,13 +19,35 @@ export interface Maker {
 export type Makers = ReadonlyMap<string, readonly Maker[]>;
 
 /** Every intact trace of a store, oldest first. */
-export function allTraces(store: Store): Trace[] {
-  return [...store.traceKeys()].flatMap((key) => store.trace(key) ?? [])
-    .sort((a, b) => a.started < b.started ? -1 : 1);
+export async function allTraces(store: ArtifactStore): Promise<Trace[]> {
+  const traces: Trace[] = [];
+  for (const key of await store.traceKeys()) {
+    const trace = await store.trace(key);
+    if (trace) traces.push(trace);
+  }
+  return traces.sort((a, b) => a.started < b.started ? -1 : 1);
+}
+
+/** Digest of a folder output to what it holds. */
+export type Manifests = ReadonlyMap<string, Manifest>;
+
+/** What the folders hold that the given traces made. One that is lost is left out. */
+export async function manifestsOf(
+  traces: Iterable<Trace>,
+  store: ArtifactStore,
+): Promise<Manifests> {
+  const manifests = new Map<string, Manifest>();
+  for (const { outputs } of traces) {
+    for (const { kind, sha256 } of Object.values(outputs)) {
+      const manifest = kind === "folder" ? await store.manifest(sha256) : undefined;
+      if (manifest) manifests.set(sha256, manifest);
+    }
+  }
+  return manifests;
 }
 
 /** What the given traces made: outputs, and the files in folders. */
-export function makersOf(traces: Iterable<Trace>, store: Store): Makers {
+export function makersOf(traces: Iterable<Trace>, manifests: Manifests): Makers {
   const makers = new Map<string, Maker[]>();
   const add = (digest: Sha256, maker: Maker) => {
     const known = makers.get(digest);
@@ -35,8 +57,7 @@ export function makersOf(traces: Iterable<Trace>, store: Store): Makers {
   for (const trace of traces) {
     for (const [output, record] of Object.entries(trace.outputs)) {
       add(record.sha256, { trace, output, record });
-      if (record.kind !== "folder" || store.check(record.sha256) !== "ok") continue;
-      for (const [path, { sha256 }] of Object.entries(store.manifest(record.sha256))) {
+      for (const [path, { sha256 }] of Object.entries(manifests.get(record.sha256) ?? {})) {
         add(sha256, { trace, output: `${output}/${path}`, record });
       }
     }

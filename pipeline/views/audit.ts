@@ -14,8 +14,10 @@ import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { compareWithLock, formatLock, readLock, toEntry } from "../store/lockfile.ts";
 import { type Publications, readPublications } from "../store/publish.ts";
 import { SealError, unseal } from "../store/sealed.ts";
-import { filesBelow, type Store } from "../store/store.ts";
+import { entriesBelow } from "../store/files.ts";
+import type { LocalStore } from "../store/local_store.ts";
 import { type Manifest, namedBy, type Trace } from "../store/trace.ts";
+import type { Workspace } from "../store/workspace.ts";
 import { isSealedPage, TRACE_PAGE } from "./trace_page.ts";
 
 /**
@@ -49,12 +51,12 @@ export interface AuditResult {
 export async function auditStore(
   root: string,
   outputs: string,
-  store: Store,
+  store: LocalStore,
 ): Promise<AuditResult> {
   const findings: Finding[] = [];
   const damagedRecord = (path: string, message: string) =>
     findings.push({ problem: "altered", what: "record", path, instances: [], message });
-  const watched = { root: store.root, setAside: damagedRecord } as unknown as Store;
+  const watched: Workspace = { root: store.root, setAside: damagedRecord };
   const runs = new Map<string, LatestRun>();
   for (const name of latestNames(store)) {
     const run = readLatest(name, watched);
@@ -151,10 +153,10 @@ interface SizedFile {
 }
 
 /** Every file below `blobs/`, by the digest its name gives (or its path, if that is none). */
-function listBlobs(store: Store): Map<string, SizedFile> {
+function listBlobs(store: LocalStore): Map<string, SizedFile> {
   const blobs = new Map<string, SizedFile>();
   const folder = join(store.root, "blobs");
-  for (const [first, name] of filesBelow(folder)) {
+  for (const { subfolder: first, name } of entriesBelow(folder)) {
     const path = join(folder, first, name);
     const digest = first + name;
     blobs.set(isSha256(digest) ? digest : path, { path, bytes: Deno.statSync(path).size });
@@ -162,10 +164,10 @@ function listBlobs(store: Store): Map<string, SizedFile> {
   return blobs;
 }
 
-function readTraces(store: Store, findings: Finding[]): Map<Sha256, Trace> {
+function readTraces(store: LocalStore, findings: Finding[]): Map<Sha256, Trace> {
   const traces = new Map<Sha256, Trace>();
   const folder = join(store.root, "traces");
-  for (const [first, name] of filesBelow(folder)) {
+  for (const { subfolder: first, name } of entriesBelow(folder)) {
     const path = join(folder, first, name);
     const key = first + name.replace(/\.json$/, "");
     const altered = (message: string) => {
@@ -260,7 +262,7 @@ function lockFiles(root: string): string[] {
 /** What stands in `outputs/` must be what was laid there, and nothing else. */
 async function auditOutputs(
   outputs: string,
-  store: Store,
+  store: LocalStore,
   publications: Publications,
   findings: Finding[],
 ): Promise<SizedFile[]> {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Event, Listener } from "../event.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import type { StageProgress } from "../stage.ts";
-import type { Store } from "../store/store.ts";
+import { locksFolder, type Workspace } from "../store/workspace.ts";
 
 /** One instance that is running. */
 export interface LiveInstance {
@@ -76,11 +76,11 @@ export interface LiveOptions {
  * must not fail for want of an audience.
  */
 export async function openLive(
-  store: Store,
+  workspace: Workspace,
   options: LiveOptions,
 ): Promise<{ readonly listener: Listener; close(): void }> {
-  const folder = join(store.root, "live");
-  const locks = join(store.root, "locks");
+  const folder = join(workspace.root, "live");
+  const locks = locksFolder(workspace);
   await removeDead(folder, locks);
   const state = new LiveState(options);
   const id = `live-${crypto.randomUUID()}`;

@@ -9,14 +9,16 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import { allTraces, ancestry, inputsOf, makersOf } from "./ancestry.ts";
+import { allTraces, ancestry, inputsOf, makersOf, manifestsOf } from "./ancestry.ts";
 import { statOf } from "../store/catalog.ts";
 import { sha256 } from "../key/hash.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
+import { openLockFile } from "../store/mutex.ts";
 import { readPublications } from "../store/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
-import type { Store } from "../store/store.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";
+import type { Workspace } from "../store/workspace.ts";
 import { publishedBytes, type Shown, tracePage } from "./trace_page/page.ts";
 
 /** Where the page stands below `outputs/`. */
@@ -26,45 +28,56 @@ export const TRACE_PAGE = "trace/index.html";
  * Writes the page, if something changed or there is none. Two runs that end at once take turns, so
  * that the second one's page knows of both.
  */
-export function keepTracePage(
+export async function keepTracePage(
   outputs: string,
-  store: Store,
+  places: Places,
   { changed }: { readonly changed: boolean },
-): void {
+): Promise<void> {
   const path = join(outputs, TRACE_PAGE);
   if (!changed && statOf(path)) return;
-  using turn = Deno.openSync(join(store.root, "trace_page.lock"), { write: true, create: true });
+  using turn = openLockFile(join(places.workspace.root, "trace_page.lock"));
   turn.lockSync(true);
   Deno.mkdirSync(dirname(path), { recursive: true });
-  writeAtomically(path, sealPage(tracePage(collectShown(store), store)));
+  writeAtomically(path, sealPage(tracePage(await collectShown(places))));
+}
+
+/** Where traces and the records of runs are read from. */
+export interface Places {
+  readonly store: ArtifactStore;
+  readonly workspace: Workspace;
 }
 
 /** Reads what the latest runs hold and everything it came from. */
-export function collectShown(store: Store): Shown {
-  const runs = latestNames(store).flatMap((name) => {
-    const run = readLatest(name, store);
+export async function collectShown({ store, workspace }: Places): Promise<Shown> {
+  const runs = latestNames(workspace).flatMap((name) => {
+    const run = readLatest(name, workspace);
     return run ? [{ name, run }] : [];
   });
   const published = new Map<string, string[]>();
-  for (const [path, { key, sha256 }] of Object.entries(readPublications(store))) {
+  for (const [path, { key, sha256 }] of Object.entries(readPublications(workspace))) {
     const bytes = publishedBytes(key, sha256);
     published.set(bytes, [...published.get(bytes) ?? [], path]);
   }
   const traces = new Map<string, Trace>();
   for (const { run } of runs) {
     for (const key of Object.values(run.keys)) {
-      const trace = traces.has(key) ? undefined : store.trace(key);
+      const trace = traces.has(key) ? undefined : await store.trace(key);
       if (trace) traces.set(key, trace);
     }
   }
-  const makers = makersOf(traces.values(), store);
+  const found = await manifestsOf(traces.values(), store);
+  const makers = makersOf(traces.values(), found);
   const isKnown = (trace: Trace) => inputsOf(trace).every(([, digest]) => makers.has(digest));
-  if ([...traces.values()].every(isKnown)) return { runs, traces, makers, published };
+  if ([...traces.values()].every(isKnown)) {
+    return { runs, traces, manifests: found, makers, published };
+  }
   // A partial run keeps results whose inputs no latest run made: then every trace is asked.
-  for (const trace of ancestry(traces.values(), makersOf(allTraces(store), store))) {
+  const all = await allTraces(store);
+  const manifests = await manifestsOf(all, store);
+  for (const trace of ancestry(traces.values(), makersOf(all, manifests))) {
     traces.set(trace.key, trace);
   }
-  return { runs, traces, makers: makersOf(traces.values(), store), published };
+  return { runs, traces, manifests, makers: makersOf(traces.values(), manifests), published };
 }
 
 /** A page with its own digest as its last line, so that an altered byte is noticed. */

@@ -10,17 +10,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../../pipeline/errors.ts";
 import { readLatest } from "../../pipeline/store/latest.ts";
-import { Store } from "../../pipeline/store/store.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import type { ClassifierRun, Curves, LanguageRun } from "./curves.ts";
 
 const TO_DOCS = fileURLToPath(new URL("../../docs/learning/", import.meta.url));
 
 /** The traces of a stage's instances in the latest run of this name, in the order of their names. */
-function tracesOf(store: Store, run: string, stage: string): Trace[] {
+async function tracesOf(store: LocalStore, run: string, stage: string): Promise<Trace[]> {
   const keys = Object.entries(readLatest(run, store)?.keys ?? {});
-  const traces = keys.filter(([name]) => name.startsWith(`${stage}/`)).sort()
-    .flatMap(([, key]) => store.trace(key) ?? []);
+  const traces: Trace[] = [];
+  for (const [name, key] of keys.sort()) {
+    const trace = name.startsWith(`${stage}/`) ? await store.trace(key) : undefined;
+    if (trace) traces.push(trace);
+  }
   if (traces.length > 0) return traces;
   throw new StageError(
     `Cannot gather "${run}": its latest run must have trained and evaluated, found no ${stage} ` +
@@ -37,23 +40,23 @@ function paramsOf({ ingredients }: Trace, without: readonly string[] = []) {
   );
 }
 
-function readOutput(store: Store, trace: Trace, output: string) {
+function readOutput(store: LocalStore, trace: Trace, output: string) {
   return JSON.parse(Deno.readTextFileSync(store.blobPath(trace.outputs[output]!.sha256)));
 }
 
-function gather<Run>(
-  store: Store,
+async function gather<Run>(
+  store: LocalStore,
   options: {
     readonly run: string;
     readonly text: string;
     readonly folder: string;
     readonly describe: (history: never, metrics: never) => Run;
   },
-): void {
+): Promise<void> {
   const { run, text, folder } = options;
-  const trained = tracesOf(store, run, `train/${text}`);
-  const evaluated = tracesOf(store, run, `evaluate/${text}`);
-  const [tokenized] = tracesOf(store, run, `tokenize/${text}`.replace(/\/[^/]*$/, ""));
+  const trained = await tracesOf(store, run, `train/${text}`);
+  const evaluated = await tracesOf(store, run, `evaluate/${text}`);
+  const [tokenized] = await tracesOf(store, run, `tokenize/${text}`.replace(/\/[^/]*$/, ""));
   const tokens = tokenized!.outputs.tokens!.sha256;
   const [first] = trained;
   const handed = {
@@ -87,10 +90,10 @@ function gather<Run>(
 
 if (import.meta.main) {
   const [outputs, folder, text] = Deno.args;
-  const store = new Store(join(outputs!, "store"));
+  const store = new LocalStore(join(outputs!, "store"));
   switch (text) {
     case "tinyshakespeare":
-      gather<LanguageRun>(store, {
+      await gather<LanguageRun>(store, {
         run: "intensity.small",
         text,
         folder: folder!,
@@ -105,7 +108,7 @@ if (import.meta.main) {
       });
       break;
     case "ag_news":
-      gather<ClassifierRun>(store, {
+      await gather<ClassifierRun>(store, {
         run: "fusion.small",
         text,
         folder: folder!,

@@ -114,8 +114,8 @@ Deno.test("audit finds each of 300 one-byte alterations, and nothing where there
   const missed: string[] = [];
   // In-process: 300 times the same function the command calls.
   const { auditStore } = await import("../../pipeline/views/audit.ts");
-  const { Store } = await import("../../pipeline/store/store.ts");
-  const store = new Store(project.path("outputs/store"));
+  const { LocalStore } = await import("../../pipeline/store/local_store.ts");
+  const store = new LocalStore(project.path("outputs/store"));
   try {
     for (let n = 0; n < 300; n++) {
       const path = files[(n * 7919) % files.length]!;

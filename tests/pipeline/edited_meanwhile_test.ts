@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { loadBundles } from "../../pipeline/store/code.ts";
-import { Store } from "../../pipeline/store/store.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { toyProject } from "../rig/project.ts";
 
 const STAGES = ["word", "steps", "gather"];
@@ -14,8 +14,8 @@ Deno.test("an edit saved while stages are bundled is never lost", async () => {
     // One byte, so that the size stays; a digit, so that every edit is another constant.
     const edited = original.replace("factor = 3", `factor = ${4 + trial % 6}`);
     project.write("lib/grow.ts", original);
-    const store = new Store(project.path(`outputs/${trial}/store`));
-    const others = new Store(project.path(`outputs/${trial}.fresh/store`));
+    const store = new LocalStore(project.path(`outputs/${trial}/store`));
+    const others = new LocalStore(project.path(`outputs/${trial}.fresh/store`));
     try {
       // The bundler waits for its own process many times: the edit falls between two of its reads.
       let done = false;
@@ -44,7 +44,7 @@ Deno.test("an edit saved while stages are bundled is never lost", async () => {
 
 Deno.test("a file written again within its clock's tick is compared by its content", async () => {
   using project = toyProject();
-  const store = new Store(project.path("outputs/store"));
+  const store = new LocalStore(project.path("outputs/store"));
   try {
     const before = await loadBundles(project.root, STAGES, store);
     const path = project.path("lib/grow.ts");

@@ -247,10 +247,10 @@ Deno.test({
         Deno.execPath(),
         "eval",
         "--no-lock",
-        `import { Store } from "${
-          new URL("../../pipeline/store/store.ts", import.meta.url).pathname
+        `import { LocalStore } from "${
+          new URL("../../pipeline/store/local_store.ts", import.meta.url).pathname
         }";
-         try { new Store("${
+         try { new LocalStore("${
           project.path("sealed/store")
         }"); } catch (error) { console.error(error.message); Deno.exit(1); }`,
       ],

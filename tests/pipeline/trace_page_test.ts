@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { hashFile, type Sha256, sha256 } from "../../pipeline/key/hash.ts";
 import { writeLatest } from "../../pipeline/store/latest.ts";
 import { writeSealed } from "../../pipeline/store/sealed.ts";
-import { Store } from "../../pipeline/store/store.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { collectShown, isSealedPage, keepTracePage } from "../../pipeline/views/trace_page.ts";
 import { tracePage } from "../../pipeline/views/trace_page/page.ts";
@@ -32,10 +32,14 @@ function sectionOf(page: string, name: string): string {
 }
 
 /** A store with hand-written traces, and what a run of them would have recorded. */
-function store(): { root: string; store: Store; put: (trace: Partial<Trace>) => Trace } {
+function store(): {
+  root: string;
+  store: LocalStore;
+  put: (trace: Partial<Trace>) => Promise<Trace>;
+} {
   const root = temporaryFolder();
-  const store = new Store(join(root, "store"));
-  const put = (trace: Partial<Trace>): Trace => {
+  const store = new LocalStore(join(root, "store"));
+  const put = async (trace: Partial<Trace>): Promise<Trace> => {
     const whole: Trace = {
       key: sha256(JSON.stringify(trace)),
       instance: "word/ann",
@@ -50,13 +54,13 @@ function store(): { root: string; store: Store; put: (trace: Partial<Trace>) => 
       machine: { os: "linux" },
       ...trace,
     };
-    store.putTrace(whole);
+    await store.putTrace(whole);
     return whole;
   };
   return { root, store, put };
 }
 
-function record(keys: Record<string, Sha256>, store: Store, profile = "smoke"): void {
+function record(keys: Record<string, Sha256>, store: LocalStore, profile = "smoke"): void {
   writeLatest({ experiment: "toy", profile, backend: "wasm", set: [], keys }, store);
 }
 
@@ -132,10 +136,10 @@ Deno.test("an output that would be laid in the trace page's place is refused", a
   assertStringIncludes(ended.stderr, "the trace page stands there, and gather writes it too");
 });
 
-Deno.test("what names and params hold is text on the page, never markup", () => {
+Deno.test("what names and params hold is text on the page, never markup", async () => {
   const { store: own, put } = store();
-  const digest = own.takeText("x");
-  const trace = put({
+  const digest = await own.putText("x");
+  const trace = await put({
     instance: `word/${EVIL}`,
     ingredients: {
       stage: "word",
@@ -162,7 +166,7 @@ Deno.test("what names and params hold is text on the page, never markup", () => 
   writeSealed(join(own.root, "published.json"), {
     [`a/${EVIL}#%`]: { run: "toy.smoke", instance: trace.instance, key: trace.key, sha256: digest },
   });
-  const page = tracePage(collectShown(own), own);
+  const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();
   assert(!page.includes("<script"), page.match(/.{60}<script.{20}/)?.[0]);
   assert(!/href="(?!#|\.\.\/|https?:)/.test(page), "no other kind of link");
@@ -171,15 +175,16 @@ Deno.test("what names and params hold is text on the page, never markup", () => 
   assertEquals(text.replace("<!doctype html>", "").match(/[<>]/g), null);
 });
 
-Deno.test("bytes that several made stand once and name all their makers", () => {
+Deno.test("bytes that several made stand once and name all their makers", async () => {
   const { store: own, put } = store();
-  const digest = own.takeText("the same");
+  const digest = await own.putText("the same");
   const outputs = { text: { sha256: digest, bytes: 8, kind: "file", exactness: "exact" } } as const;
-  const traces = ["word/ann", "word/bob", "word/<cy>"].map((instance) =>
-    put({ instance, outputs })
-  );
+  const traces: Trace[] = [];
+  for (const instance of ["word/ann", "word/bob", "word/<cy>"]) {
+    traces.push(await put({ instance, outputs }));
+  }
   record(Object.fromEntries(traces.map(({ instance, key }) => [instance, key])), own);
-  const page = tracePage(collectShown(own), own);
+  const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();
   assertLinked(page);
   assertEquals(page.split(`id="${digest}"`).length, 2);
@@ -192,39 +197,39 @@ Deno.test("bytes that several made stand once and name all their makers", () => 
   );
 });
 
-Deno.test("a long list of params is folded, one that links lead to is not", () => {
+Deno.test("a long list of params is folded, one that links lead to is not", async () => {
   const { store: own, put } = store();
   const names = Array.from({ length: 60 }, (_, n) => `n${n}`);
-  const trace = put({
+  const trace = await put({
     ingredients: {
       code: sha256("code"),
       ...Object.fromEntries(names.map((name) => [`params.${name}`, `"${name}"`])),
     },
     outputs: Object.fromEntries(names.map((name) => [name, {
-      ...{ sha256: own.takeText(name), bytes: 1, kind: "file", exactness: "exact" } as const,
+      ...{ sha256: sha256(name), bytes: 1, kind: "file", exactness: "exact" } as const,
     }])),
   });
   record({ [trace.instance]: trace.key }, own);
-  const page = tracePage(collectShown(own), own);
+  const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();
   const folded = page.match(/<details>[\s\S]*?<\/details>/g)!;
   assert(folded.some((part) => part.includes("&quot;n59&quot;")));
   for (const part of folded) assert(!part.includes(" id="), part);
 });
 
-Deno.test("an input that no latest run made is followed to the earlier result", () => {
+Deno.test("an input that no latest run made is followed to the earlier result", async () => {
   const { store: own, put } = store();
-  const digest = own.takeText("early");
-  const early = put({
+  const digest = await own.putText("early");
+  const early = await put({
     instance: "word/old",
     outputs: { text: { sha256: digest, bytes: 5, kind: "file", exactness: "exact" } },
   });
-  const late = put({
+  const late = await put({
     instance: "gather",
     ingredients: { code: sha256("code"), "inputs.text": digest, "inputs.lost": sha256("lost") },
   });
   record({ gather: late.key }, own);
-  const page = tracePage(collectShown(own), own);
+  const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();
   assertLinked(page);
   assertStringIncludes(page, '<h2 id="earlier">');
@@ -232,9 +237,9 @@ Deno.test("an input that no latest run made is followed to the earlier result", 
   assertStringIncludes(page, "this store has no trace of it");
 });
 
-Deno.test("a store without a run has an empty page, and the page needs no network and no script", () => {
+Deno.test("a store without a run has an empty page, and the page needs no network and no script", async () => {
   const { root, store: own } = store();
-  keepTracePage(root, own, { changed: false });
+  await keepTracePage(root, { store: own, workspace: own }, { changed: false });
   own.close();
   const page = Deno.readTextFileSync(join(root, "trace/index.html"));
   assert(isSealedPage(page));

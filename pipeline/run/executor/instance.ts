@@ -11,8 +11,9 @@ import type { Instance } from "../../plan/graph.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import type { Platform } from "../../key/platform.ts";
 import type { Access } from "../../stage.ts";
-import type { Store } from "../../store/store.ts";
-import { manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
+import type { ArtifactStore } from "../../store/artifact_store.ts";
+import { checkpointPath, type Workspace } from "../../store/workspace.ts";
+import { type Manifest, manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
 import { execute, type ExecutionListener, type ExecutorOptions } from "./local.ts";
 import type { Task, TaskInput } from "./protocol.ts";
 
@@ -31,18 +32,22 @@ export interface Order {
 }
 
 /** The upstream instances of which an output is missing or damaged; damaged blobs are set aside. */
-export function damagedInputs(
+export async function damagedInputs(
   instance: Instance,
   outputs: Order["outputs"],
-  store: Store,
-): Set<Instance> {
+  store: ArtifactStore,
+): Promise<Set<Instance>> {
   const damaged = new Set<Instance>();
   for (const { instance: from, output } of Object.values(instance.inputs).flat()) {
-    for (const digest of store.digestsOf(outputs(from)[output]!)) {
-      if (store.verify(digest) !== "ok") damaged.add(from);
-    }
+    if (await store.verifyOutput(outputs(from)[output]!) !== "ok") damaged.add(from);
   }
   return damaged;
+}
+
+/** Where an instance's inputs come from and its outputs go. */
+export interface Places {
+  readonly store: ArtifactStore;
+  readonly workspace: Workspace;
 }
 
 /**
@@ -53,7 +58,7 @@ export function damagedInputs(
  */
 export async function makeInstance(
   order: Order,
-  store: Store,
+  { store, workspace }: Places,
   listener: ExecutionListener,
   options: ExecutorOptions,
 ): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
@@ -62,8 +67,8 @@ export async function makeInstance(
   const access: Access = stage.access?.(instance.params) ?? {};
   const written = join(scratch, "outputs");
   Deno.mkdirSync(written);
-  const module = writeModules(store, order.bundle, scratch);
-  const inputs = linkInputs(order, store);
+  const module = writeModules(workspace, order.bundle, scratch);
+  const inputs = await linkInputs(order, store);
   const paths: Record<string, string> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
     paths[name] = join(written, name);
@@ -72,7 +77,7 @@ export async function makeInstance(
   const write = [written];
   let checkpoints: string | undefined;
   if (stage.checkpoints) {
-    checkpoints = store.checkpointPath(order.key);
+    checkpoints = checkpointPath(workspace, order.key);
     Deno.mkdirSync(checkpoints, { recursive: true });
     write.push(checkpoints);
   }
@@ -104,7 +109,7 @@ export async function makeInstance(
     listener,
     options,
   );
-  for (const from of damagedInputs(instance, order.outputs, store)) {
+  for (const from of await damagedInputs(instance, order.outputs, store)) {
     throw new InputChangedError(
       `Cannot keep the result of ${instance.name}: its inputs must not change while it runs, and ` +
         `an output of ${from.name} did; run again, which makes it anew`,
@@ -113,58 +118,57 @@ export async function makeInstance(
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
     outputs[name] = {
-      ...takeOutput(paths[name]!, { kind: spec.kind, instance: instance.name, name }, store),
+      ...await takeOutput(paths[name]!, { kind: spec.kind, instance: instance.name, name }, store),
       kind: spec.kind,
       exactness: spec.exactness,
     };
   }
-  keepCode(store, order.bundle);
+  await keepCode({ store, workspace }, order.bundle);
   return { outputs, metrics };
 }
 
-/** Links input blobs into the scratch folder: the only place the stage may read. */
-function linkInputs(order: Order, store: Store): Record<string, TaskInput[]> {
+/** Places input blobs in the scratch folder: the only place the stage may read. */
+async function linkInputs(
+  order: Order,
+  store: ArtifactStore,
+): Promise<Record<string, TaskInput[]>> {
   const folder = join(order.scratch, "inputs");
   Deno.mkdirSync(folder);
   let count = 0;
-  const link = (digest: Sha256): string => {
+  const place = async (digest: Sha256): Promise<string> => {
     const path = join(folder, String(count++));
-    try {
-      Deno.linkSync(store.blobPath(digest), path);
-    } catch {
-      Deno.copyFileSync(store.blobPath(digest), path);
-    }
+    await store.place(digest, path);
     return path;
   };
   const inputs: Record<string, TaskInput[]> = {};
   for (const name of Object.keys(order.instance.node.stage.inputs)) {
-    inputs[name] = (order.instance.inputs[name] ?? []).map(({ instance: from, output }) => {
+    const bound: TaskInput[] = inputs[name] = [];
+    for (const { instance: from, output } of order.instance.inputs[name] ?? []) {
       const record = order.outputs(from)[output]!;
       const at = Object.fromEntries(
         Object.entries(from.at).map(([axis, value]) => [axis, String(value)]),
       );
-      const files = record.kind === "folder"
-        ? Object.entries(store.manifest(record.sha256)).map(([path, entry]) =>
-          [path, link(entry.sha256)] as const
-        )
-        : [];
-      return { at, sha256: record.sha256, path: link(record.sha256), files };
-    });
+      const held = record.kind === "folder" ? await store.manifest(record.sha256) ?? {} : {};
+      const files: [string, string][] = [];
+      for (const [path, { sha256 }] of Object.entries(held)) {
+        files.push([path, await place(sha256)]);
+      }
+      bound.push({ at, sha256: record.sha256, path: await place(record.sha256), files });
+    }
   }
   return inputs;
 }
 
-function takeOutput(
+async function takeOutput(
   path: string,
   output: { kind: "file" | "folder"; instance: string; name: string },
-  store: Store,
-): { sha256: Sha256; bytes: number } {
+  store: ArtifactStore,
+): Promise<{ sha256: Sha256; bytes: number }> {
   if (output.kind === "folder") {
-    const manifest: Record<string, { sha256: Sha256; bytes: number }> = {};
-    for (const file of walk(path, "")) manifest[file] = store.takeFile(join(path, file));
-    const text = manifestText(manifest);
-    const bytes = Object.values(manifest).reduce((sum, entry) => sum + entry.bytes, 0);
-    return { sha256: store.takeText(text), bytes };
+    const entries: [string, Manifest[string]][] = [];
+    for (const file of walk(path, "")) entries.push([file, await store.putFile(join(path, file))]);
+    const bytes = entries.reduce((sum, [, entry]) => sum + entry.bytes, 0);
+    return { sha256: await store.putText(manifestText(Object.fromEntries(entries))), bytes };
   }
   const info = (() => {
     try {
@@ -179,7 +183,7 @@ function takeOutput(
         `and ${info ? "wrote something else" : "wrote none"}`,
     );
   }
-  return store.takeFile(path);
+  return await store.putFile(path);
 }
 
 function* walk(folder: string, prefix: string): Generator<string> {

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { inputsOf, type Makers } from "../ancestry.ts";
+import { inputsOf, type Makers, type Manifests } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../html.ts";
 import type { LatestRun } from "../../store/latest.ts";
-import type { Store } from "../../store/store.ts";
 import type { Trace } from "../../store/trace.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
 import { definitions, NOTHING, STYLE, table } from "./parts.ts";
@@ -23,6 +22,7 @@ export interface Shown {
   readonly runs: readonly ShownRun[];
   /** By key: all that the runs name, and what those came from. */
   readonly traces: ReadonlyMap<string, Trace>;
+  readonly manifests: Manifests;
   readonly makers: Makers;
   /** Paths below `outputs/`, by {@linkcode publishedBytes}. */
   readonly published: ReadonlyMap<string, readonly string[]>;
@@ -34,10 +34,10 @@ export function publishedBytes(key: string, sha256: string): string {
 }
 
 /** The page, without its seal. */
-export function tracePage(shown: Shown, store: Store): string {
+export function tracePage(shown: Shown): string {
   const names = namesByKey(shown.runs);
   const codes = codeUses(shown.traces.values());
-  const view: View = { shown, names, store, code: (trace) => codes.get(trace.key)! };
+  const view: View = { shown, names, code: (trace) => codes.get(trace.key)! };
   const placed = new Set<string>();
   const own = shown.runs.map((run) => runPart(run, view, placed));
   const earlier = [...shown.traces.values()].filter(({ key }) => !placed.has(key));
@@ -70,7 +70,6 @@ ${earlier.map((trace) => instancePart(trace, view))}`}<h2 id="code">Code</h2>
 interface View {
   readonly shown: Shown;
   readonly names: ReadonlyMap<string, readonly string[]>;
-  readonly store: Store;
   readonly code: (trace: Trace) => CodeUse;
 }
 
@@ -209,12 +208,10 @@ interface Item {
 }
 
 function outputTable(trace: Trace, view: View): Html {
-  const { store, shown } = view;
+  const { shown } = view;
   const rows = Object.entries(trace.outputs).flatMap(([name, output]) => {
     const { sha256, bytes, kind, exactness } = output;
-    const files = kind === "folder" && store.check(sha256) === "ok"
-      ? Object.entries(store.manifest(sha256))
-      : [];
+    const files = Object.entries(kind === "folder" ? shown.manifests.get(sha256) ?? {} : {});
     const items: Item[] = [
       { name: kind === "folder" ? `${name}/` : name, sha256, bytes },
       ...files.map(([path, file]) => ({ name: `${name}/${path}`, ...file })),

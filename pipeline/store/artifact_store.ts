@@ -1,0 +1,69 @@
+/**
+ * Where artifacts are kept: content by its SHA-256, and under each key the trace of what it produced.
+ * The planner and the runner know a store by this alone; {@linkcode LocalStore} is a folder of this
+ * machine.
+ *
+ * @module
+ */
+import type { Sha256 } from "../key/hash.ts";
+import type { Manifest, Named, Trace } from "./trace.ts";
+
+/** State of a stored blob, or of all blobs of an output. */
+export type BlobState = "ok" | "missing" | "damaged";
+
+/** A key's outputs; `absent` if it has no trace, `lost` if one of them is missing or damaged. */
+export type FoundOutputs = Trace["outputs"] | "absent" | "lost";
+
+/** See the module's comment. Damaged content is set aside by whatever finds it. */
+export interface ArtifactStore {
+  /**
+   * A key's outputs, found as quickly as the store can, by an index of its own too. That is enough to
+   * decide that there is nothing to do; whoever acts on outputs takes them from {@linkcode trace}.
+   */
+  outputs(key: Sha256): Promise<FoundOutputs>;
+  /** A key's trace, read whole; `undefined` if there is none, or it is damaged. */
+  trace(key: Sha256): Promise<Trace | undefined>;
+  /** Writes a trace: from then on its key counts as done. */
+  putTrace(trace: Trace): Promise<void>;
+  /** The keys of all traces, sorted. */
+  traceKeys(): Promise<readonly Sha256[]>;
+
+  /** The state of a blob, which is not read again where nothing shows that it was written to. */
+  check(digest: Sha256): Promise<BlobState>;
+  /** The state of a blob by reading it whole. */
+  verify(digest: Sha256): Promise<BlobState>;
+  /** The state of all blobs of an output, as {@linkcode check} finds it. */
+  checkOutput(output: Named): Promise<BlobState>;
+  /** The state of all blobs of an output, as {@linkcode verify} finds it. */
+  verifyOutput(output: Named): Promise<BlobState>;
+
+  /** Stores a file, which is the store's from then on. */
+  putFile(path: string): Promise<{ sha256: Sha256; bytes: number }>;
+  /** Stores a text. */
+  putText(text: string): Promise<Sha256>;
+  /** A blob as text; `undefined` if it is missing or damaged. */
+  readText(digest: Sha256): Promise<string | undefined>;
+  /** What a folder output holds; `undefined` if its blob is missing, damaged or no manifest. */
+  manifest(digest: Sha256): Promise<Manifest | undefined>;
+  /**
+   * Makes a blob readable at a path where nothing is yet. It may be the store's own file that is read
+   * there, which nobody may write to.
+   */
+  place(digest: Sha256, path: string): Promise<void>;
+  /**
+   * Writes a copy of a blob to a path where nothing is yet.
+   *
+   * @throws {LockstepError} If the bytes do not have the digest; then there is no file.
+   */
+  copy(digest: Sha256, path: string): Promise<void>;
+}
+
+/** A key's outputs by its trace alone, whatever an index says: for whoever acts on them. */
+export async function sealedOutputs(store: ArtifactStore, key: Sha256): Promise<FoundOutputs> {
+  const trace = await store.trace(key);
+  if (!trace) return "absent";
+  for (const output of Object.values(trace.outputs)) {
+    if (await store.checkOutput(output) !== "ok") return "lost";
+  }
+  return trace.outputs;
+}

@@ -1,0 +1,179 @@
+/**
+ * A store in a folder of this machine: read-only blobs by SHA-256, the traces that name them, and what
+ * its runs work in.
+ *
+ * A blob is written in a private scratch folder, synced, and renamed into place; the trace comes
+ * last. So whatever is interrupted leaves either a complete result or none.
+ *
+ * ```text
+ * store/blobs/3f/a1…          content, read-only
+ * store/traces/9c/02….json    what a key produced, sealed
+ * store/code/                 bundles of stages, kept so as not to bundle again
+ * store/scratch/              private folders of running instances
+ * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
+ * store/locks/KEY             held while a process makes KEY
+ * store/live/                 what goes on, for watchers
+ * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/published.json        what is in outputs/, sealed
+ * store/trace_page.lock       held while a process writes the trace page
+ * store/aside/                damaged files, set aside
+ * store/catalog.sqlite        can be deleted at any time
+ * ```
+ *
+ * @module
+ */
+import { basename, join } from "node:path";
+import type { ArtifactStore, BlobState, FoundOutputs } from "./artifact_store.ts";
+import { Blobs } from "./blobs.ts";
+import { Catalog } from "./catalog.ts";
+import { isRefused, LockstepError } from "../errors.ts";
+import { lookAt } from "./files.ts";
+import type { Sha256 } from "../key/hash.ts";
+import type { Manifest, Named, Trace } from "./trace.ts";
+import { fillCatalog, Traces } from "./traces.ts";
+import type { Workspace } from "./workspace.ts";
+
+const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "runs", "aside"];
+
+/** Called for every damaged file that is found, and set aside unless the store is for reading. */
+export type DamageListener = (path: string, message: string) => void;
+
+/** What a store is opened for. */
+export interface StoreOptions {
+  /**
+   * To read only: damaged files stay where they are, and where the place can't be written to, the
+   * catalogue is made in memory.
+   */
+  readonly reading?: boolean;
+  readonly onDamage?: DamageListener;
+}
+
+/** An open store. */
+export class LocalStore implements ArtifactStore, Workspace {
+  readonly root: string;
+  readonly catalog: Catalog;
+  readonly #blobs: Blobs;
+  readonly #traces: Traces;
+  readonly #onDamage: DamageListener;
+  readonly #reading: boolean;
+
+  /**
+   * Opens the store below a folder, making it if needed.
+   *
+   * @throws {LockstepError} If the folder can't be written to, and is not just to be read.
+   */
+  constructor(root: string, { reading = false, onDamage = () => {} }: StoreOptions = {}) {
+    this.root = root;
+    this.#reading = reading;
+    this.#onDamage = onDamage;
+    try {
+      for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
+      this.catalog = this.#openCatalog();
+    } catch (cause) {
+      throw new LockstepError(
+        `Cannot open the store at ${root}: it must be a folder this user can write to, found ` +
+          `"${cause instanceof Error ? cause.message : cause}"; make it writable or give another ` +
+          `place with --outputs`,
+        { cause },
+      );
+    }
+    this.#blobs = new Blobs(this, this.catalog);
+    this.#traces = new Traces(this, this.catalog);
+  }
+
+  /** For who only reads, one in memory where the catalogue's place can't be written to. */
+  #openCatalog(): Catalog {
+    const fill = (catalog: Catalog) => fillCatalog(catalog, this);
+    try {
+      return new Catalog(join(this.root, "catalog.sqlite"), fill);
+    } catch (error) {
+      if (this.#reading && isRefused(error)) return new Catalog(undefined, fill);
+      throw error;
+    }
+  }
+
+  blobPath(digest: string): string {
+    return this.#blobs.path(digest);
+  }
+
+  tracePath(key: string): string {
+    return this.#traces.path(key);
+  }
+
+  outputs(key: Sha256): Promise<FoundOutputs> {
+    return Promise.try(() => {
+      const outputs = this.#traces.outputs(key);
+      if (!outputs) return "absent";
+      for (const name in outputs) {
+        if (this.#blobs.outputState(outputs[name]!, { whole: false }) !== "ok") return "lost";
+      }
+      return outputs;
+    });
+  }
+
+  trace(key: Sha256): Promise<Trace | undefined> {
+    return Promise.try(() => this.#traces.get(key));
+  }
+
+  putTrace(trace: Trace): Promise<void> {
+    return Promise.try(() => this.#traces.put(trace));
+  }
+
+  traceKeys(): Promise<readonly Sha256[]> {
+    return Promise.try(() => this.#traces.keys());
+  }
+
+  check(digest: Sha256): Promise<BlobState> {
+    return Promise.try(() => this.#blobs.check(digest));
+  }
+
+  verify(digest: Sha256): Promise<BlobState> {
+    return Promise.try(() => this.#blobs.verify(digest));
+  }
+
+  checkOutput(output: Named): Promise<BlobState> {
+    return Promise.try(() => this.#blobs.outputState(output, { whole: false }));
+  }
+
+  verifyOutput(output: Named): Promise<BlobState> {
+    return Promise.try(() => this.#blobs.outputState(output, { whole: true }));
+  }
+
+  putFile(path: string): Promise<{ sha256: Sha256; bytes: number }> {
+    return Promise.try(() => this.#blobs.putFile(path));
+  }
+
+  putText(text: string): Promise<Sha256> {
+    return Promise.try(() => this.#blobs.putText(text));
+  }
+
+  readText(digest: Sha256): Promise<string | undefined> {
+    return Promise.try(() => this.#blobs.text(digest));
+  }
+
+  manifest(digest: Sha256): Promise<Manifest | undefined> {
+    return Promise.try(() => this.#blobs.manifest(digest));
+  }
+
+  place(digest: Sha256, path: string): Promise<void> {
+    return Promise.try(() => this.#blobs.place(digest, path));
+  }
+
+  copy(digest: Sha256, path: string): Promise<void> {
+    return Promise.try(() => this.#blobs.copy(digest, path));
+  }
+
+  setAside(path: string, message: string): void {
+    if (this.#reading) return this.#onDamage(path, message);
+    const folder = join(this.root, "aside");
+    Deno.mkdirSync(folder, { recursive: true });
+    let target = join(folder, basename(path));
+    for (let n = 2; lookAt(target); n++) target = join(folder, `${basename(path)}.${n}`);
+    Deno.renameSync(path, target);
+    this.#onDamage(path, `${message}; set aside as ${target}`);
+  }
+
+  close(): void {
+    this.catalog.close();
+  }
+}

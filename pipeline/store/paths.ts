@@ -1,0 +1,32 @@
+/**
+ * Paths that come from stages and from other stores: which of them may be used.
+ *
+ * @module
+ */
+
+/** Whether a path is relative and names one place below a folder: no `..`, no `a//b`, no NUL. */
+export function isPlainPath(path: string): boolean {
+  return !path.includes("\0") &&
+    path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+}
+
+/** The longest name of a file, in bytes, beside which there is room for a temporary suffix. */
+const MAX_NAME_BYTES = 230;
+
+/**
+ * Why nothing may be published at a path below `outputs/`; `undefined` if it may. The words go after
+ * "it must".
+ */
+export function publishPathProblem(path: string): string | undefined {
+  // deno-lint-ignore no-control-regex
+  if (/[\0-\x1f\x7f\\]/.test(path)) return "have no control character and no backslash";
+  if (!isPlainPath(path)) return 'be relative, without ".", ".." or an empty part';
+  const parts = path.split("/");
+  if (parts.some((part) => part.startsWith("."))) return "have no hidden part";
+  if (parts[0]!.toLowerCase() === "store") return "not lead into the store";
+  const encoder = new TextEncoder();
+  if (parts.some((part) => encoder.encode(part).length > MAX_NAME_BYTES)) {
+    return `have names of at most ${MAX_NAME_BYTES} bytes`;
+  }
+  return undefined;
+}

@@ -1,0 +1,116 @@
+/**
+ * The traces of a folder: sealed files named by their key.
+ *
+ * @module
+ */
+import { dirname, join } from "node:path";
+import { type Catalog, sameStat, toRow } from "./catalog.ts";
+import { LockstepError } from "../errors.ts";
+import { entriesBelow, lookAt, readText } from "./files.ts";
+import { isSha256, type Sha256 } from "../key/hash.ts";
+import { seal, SealError, unseal, writeAtomically } from "./sealed.ts";
+import { toTrace, type Trace } from "./trace.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** See the module's comment. */
+export class Traces {
+  readonly #workspace: Workspace;
+  readonly #catalog: Catalog;
+
+  constructor(workspace: Workspace, catalog: Catalog) {
+    this.#workspace = workspace;
+    this.#catalog = catalog;
+  }
+
+  path(key: string): string {
+    return tracePath(this.#workspace.root, key);
+  }
+
+  /** A key's outputs, if it has a trace: from the catalogue where that is up to date. */
+  outputs(key: Sha256): Trace["outputs"] | undefined {
+    const found = lookAt(this.path(key));
+    if (!found) return undefined;
+    const row = this.#catalog.trace(key);
+    if (row && sameStat(row, found.stat)) return JSON.parse(row.outputs);
+    return this.get(key)?.outputs;
+  }
+
+  /** A key's trace; `undefined` if there is none, or it is damaged, when it is set aside. */
+  get(key: Sha256): Trace | undefined {
+    const path = this.path(key);
+    const stat = lookAt(path)?.stat;
+    if (!stat) return undefined;
+    const trace = readTrace(this.#workspace, key);
+    const row = this.#catalog.trace(key);
+    if (!trace) this.#catalog.removeTrace(key);
+    else if (!row || !sameStat(row, stat)) this.#catalog.putTrace(toRow(trace, stat));
+    return trace;
+  }
+
+  put(trace: Trace): void {
+    const path = this.path(trace.key);
+    Deno.mkdirSync(dirname(path), { recursive: true });
+    writeAtomically(path, seal(trace));
+    this.#catalog.putTrace(toRow(trace, lookAt(path)!.stat));
+  }
+
+  keys(): Sha256[] {
+    return traceKeys(this.#workspace.root);
+  }
+}
+
+/** Where the trace of a key is kept. */
+export function tracePath(root: string, key: string): string {
+  return `${root}/traces/${key.slice(0, 2)}/${key.slice(2)}.json`;
+}
+
+/** Puts the rows of all traces into a new catalogue. */
+export function fillCatalog(catalog: Catalog, workspace: Workspace): void {
+  for (const key of traceKeys(workspace.root)) {
+    const stat = lookAt(tracePath(workspace.root, key))?.stat;
+    const trace = readTrace(workspace, key);
+    if (trace && stat) catalog.putTrace(toRow(trace, stat));
+  }
+}
+
+/** The keys of all traces, sorted. */
+function traceKeys(root: string): Sha256[] {
+  const keys: Sha256[] = [];
+  for (const { subfolder, name, isFile } of entriesBelow(join(root, "traces"))) {
+    const key = subfolder + name.replace(/\.json$/, "");
+    if (isFile && name.endsWith(".json") && isSha256(key)) keys.push(key);
+  }
+  return keys;
+}
+
+/** A key's trace; `undefined` if there is none, or it is damaged, when it is set aside. */
+function readTrace(workspace: Workspace, key: Sha256): Trace | undefined {
+  const path = tracePath(workspace.root, key);
+  try {
+    const text = readText(path);
+    return text === undefined ? undefined : parseTrace(text, { key, path });
+  } catch (error) {
+    if (!(error instanceof LockstepError)) throw error;
+    workspace.setAside(path, error.message);
+    return undefined;
+  }
+}
+
+/**
+ * The trace in the text of a file.
+ *
+ * @throws {SealError} If it is not what was written for this key.
+ */
+export function parseTrace(
+  text: string,
+  { key, path }: { readonly key: Sha256; readonly path: string },
+): Trace {
+  const trace = toTrace(unseal(text, path));
+  if (!trace) throw new SealError(`Cannot trust ${path}: it must hold a trace, and does not`);
+  if (trace.key !== key) {
+    throw new SealError(
+      `Cannot trust ${path}: it must hold the trace of its key, found ${trace.key}`,
+    );
+  }
+  return trace;
+}
