@@ -64,6 +64,7 @@ export async function reproduce(
     const outcome = await run(session.graph, session.decisions, {
       name: session.name,
       store: session.store,
+      executor: session.executor,
       bundles: session.bundles,
       platform: session.platform,
       planInput: session.planInput,
@@ -71,6 +72,7 @@ export async function reproduce(
       mirror: session.experiment.mirror,
       secondsOf: session.secondsOf,
       listener: watched,
+      failFast: false,
       signal: controller.signal,
     });
     Object.assign(counts, {

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
-import { OWNER_FILE } from "./executor/protocol.ts";
+import { OWNER_FILE } from "./executor.ts";
 import type { Store } from "../store/store.ts";
 
 /** This process's scratch folder. */

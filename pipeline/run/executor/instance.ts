@@ -5,16 +5,17 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "../../key/bundle.ts";
+import { describeMachine } from "../../key/machine.ts";
 import { keepCode, writeModules } from "../../store/code.ts";
 import { InputChangedError, StageError } from "../../errors.ts";
 import type { Instance } from "../../plan/graph.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import type { Platform } from "../../key/platform.ts";
-import type { Access } from "../../stage.ts";
+import type { Access, Stage } from "../../stage.ts";
 import type { Store } from "../../store/store.ts";
 import { manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
-import { execute, type ExecutionListener, type ExecutorOptions } from "./local.ts";
-import type { Task, TaskInput } from "./protocol.ts";
+import type { Executor, Task, TaskInput, Watch } from "../executor.ts";
+import { requirePlatform } from "../same_platform.ts";
 
 /** Everything an instance is made from. */
 export interface Order {
@@ -54,8 +55,11 @@ export function damagedInputs(
 export async function makeInstance(
   order: Order,
   store: Store,
-  listener: ExecutionListener,
-  options: ExecutorOptions,
+  { executor, watch, signal }: {
+    readonly executor: Executor;
+    readonly watch: Omit<Watch, "platform">;
+    readonly signal: AbortSignal;
+  },
 ): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
   const { instance, scratch } = order;
   const { stage } = instance.node;
@@ -79,20 +83,18 @@ export async function makeInstance(
   const mirror = access.mirror ? order.mirror : undefined;
   const remote = mirror !== undefined && /^https?:/.test(mirror);
   const task: Task = {
-    instance: instance.name,
     stage: stage.name,
     module,
     params: instance.params,
     inputs,
     many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
     outputs: paths,
-    backend: order.platform.backend,
+    ...(stage.numeric ? { backend: order.platform.backend } : {}),
     ...(mirror !== undefined ? { mirror } : {}),
     ...(checkpoints !== undefined ? { checkpoints } : {}),
   };
-  const metrics = await execute(
-    task,
-    {
+  const metrics = await executor.execute(task, {
+    reach: {
       read: [
         scratch,
         ...(checkpoints ? [checkpoints] : []),
@@ -101,9 +103,9 @@ export async function makeInstance(
       write,
       hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror!).host] : [])],
     },
-    listener,
-    options,
-  );
+    watch: { ...watch, platform: (found) => requirePlatform(stage, order.platform, found) },
+    signal,
+  });
   for (const from of damagedInputs(instance, order.outputs, store)) {
     throw new InputChangedError(
       `Cannot keep the result of ${instance.name}: its inputs must not change while it runs, and ` +
@@ -113,7 +115,7 @@ export async function makeInstance(
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
     outputs[name] = {
-      ...takeOutput(paths[name]!, { kind: spec.kind, instance: instance.name, name }, store),
+      ...takeOutput(paths[name]!, { kind: spec.kind, stage: stage.name, name }, store),
       kind: spec.kind,
       exactness: spec.exactness,
     };
@@ -156,7 +158,7 @@ function linkInputs(order: Order, store: Store): Record<string, TaskInput[]> {
 
 function takeOutput(
   path: string,
-  output: { kind: "file" | "folder"; instance: string; name: string },
+  output: { kind: "file" | "folder"; stage: string; name: string },
   store: Store,
 ): { sha256: Sha256; bytes: number } {
   if (output.kind === "folder") {
@@ -175,8 +177,8 @@ function takeOutput(
   })();
   if (!info?.isFile) {
     throw new StageError(
-      `Cannot finish ${output.instance}: its stage must write output "${output.name}" as a file, ` +
-        `and ${info ? "wrote something else" : "wrote none"}`,
+      `Cannot finish an instance of "${output.stage}": its stage must write output ` +
+        `"${output.name}" as a file, and ${info ? "wrote something else" : "wrote none"}`,
     );
   }
   return store.takeFile(path);
@@ -192,12 +194,11 @@ function* walk(folder: string, prefix: string): Generator<string> {
   }
 }
 
-/** What a trace says about the machine, for people. */
-export function machine(platform: Platform): Record<string, string> {
+/** What a trace says about where it was made, for people. */
+export function madeOn(platform: Platform, stage: Stage): Record<string, string> {
+  const { backend, reason } = platform;
   return {
-    os: Deno.build.os,
-    arch: Deno.build.arch,
-    backend: platform.backend,
-    backendReason: platform.reason,
+    computer: describeMachine(),
+    ...(stage.numeric ? { backend: `${backend} (${reason})` } : {}),
   };
 }
