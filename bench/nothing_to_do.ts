@@ -15,7 +15,7 @@ import { decide } from "../pipeline/plan/plan.ts";
 import type { Instance } from "../pipeline/plan/graph.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { Trace } from "../pipeline/store/trace.ts";
-import { machine } from "../pipeline/run/executor/instance.ts";
+import { madeOn } from "../pipeline/run/executor/instance.ts";
 import { median, timeInTurn } from "./timing.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
@@ -110,7 +110,7 @@ async function fill(root: string): Promise<number> {
       metrics: {},
       started: new Date().toISOString(),
       seconds: 0,
-      machine: machine(platform),
+      machine: madeOn(platform, instance.node.stage),
     });
   }
   store.close();

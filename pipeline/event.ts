@@ -35,7 +35,17 @@ export type Event =
     readonly seconds: number;
     readonly metrics: Readonly<Record<string, number>>;
   }
-  | { readonly event: "failed"; readonly instance: string; readonly message: string }
+  | {
+    readonly event: "failed";
+    readonly instance: string;
+    readonly key: string | null;
+    /** The same for instances of a stage that fail alike: it does not name the instance. */
+    readonly message: string;
+    /** The last lines that its stage printed. */
+    readonly output: readonly string[];
+  }
+  /** Ended, or not begun, since another instance failed and the first failure was to end the run. */
+  | { readonly event: "stopped"; readonly instance: string; readonly because: string }
   | { readonly event: "skipped"; readonly instance: string; readonly because: string }
   | { readonly event: "damaged"; readonly path: string; readonly message: string }
   | { readonly event: "published"; readonly path: string; readonly instance: string }

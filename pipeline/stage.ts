@@ -21,8 +21,10 @@ export const CONTRACT = "1";
  */
 export type Exactness = "exact" | "numeric" | "measured";
 
+/** The backends that a numeric stage can compute on. */
+export const BACKENDS = ["webgpu", "wasm", "cpu"] as const;
 /** Where a numeric stage computes. */
-export type Backend = "webgpu" | "wasm" | "cpu";
+export type Backend = (typeof BACKENDS)[number];
 
 /** One named output of a stage. */
 export interface OutputSpec<P> {
@@ -113,14 +115,26 @@ export interface StageContext<P> {
   inputs(name: string): readonly Artifact[];
   /** Absolute path to write an output to; for a `folder` output an existing empty folder. */
   output(name: string): string;
-  /** The backend of a numeric stage. */
+  /** The backend of a stage that declares `numeric`. Throws in any other: its key holds none. */
   readonly backend: Backend;
   /** Folder of mirrored downloads, if one was given and the stage may read it. */
   readonly mirror: string | undefined;
   /** Folder that outlives an interrupted attempt at this key; `undefined` unless declared. */
   readonly checkpoints: string | undefined;
+  /**
+   * Aborted when the run is to end. A stage that keeps checkpoints saves its state at its next step
+   * and throws `stopping.reason`; a few seconds later the process is killed. The request comes as an
+   * event, so a stage that computes without yielding to the event loop does not see it, and one that
+   * never reads `stopping` is ended at once.
+   */
+  readonly stopping: AbortSignal;
   progress(progress: StageProgress): void;
-  /** Records a headline figure in the trace: `accuracy`, in its natural unit. */
+  /**
+   * Records a headline figure in the trace: `accuracy`, in its natural unit.
+   *
+   * @throws {RangeError} If the name is empty, too long or holds control characters, or the value is
+   *   not finite.
+   */
   metric(name: string, value: number): void;
 }
 

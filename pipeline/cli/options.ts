@@ -6,7 +6,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { nearName, suggestion } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
-import { BACKENDS } from "../key/platform.ts";
+import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
 
 /** The commands. */
 export const COMMANDS = [
@@ -62,7 +62,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     repeated: true,
   },
   backend: {
-    argument: BACKENDS.join("|"),
+    argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute (default: auto)",
     commands: [...RUNS, "diff"],
   },
@@ -129,7 +129,7 @@ export interface Options {
   readonly set: readonly string[];
   readonly only: readonly string[];
   readonly force: readonly string[];
-  readonly backend: (typeof BACKENDS)[number];
+  readonly backend: BackendChoice;
   readonly mirror?: string;
   readonly jobs: number;
   readonly dryRun: boolean;
@@ -179,10 +179,10 @@ export function parseOptions(args: readonly string[]): Options | string {
   };
   const list = (name: string) => (parsed[name] as string[] | undefined) ?? [];
   const backend = text("backend") ?? "auto";
-  if (!(BACKENDS as readonly string[]).includes(backend)) {
+  if (!(BACKEND_CHOICES as readonly string[]).includes(backend)) {
     throw new ConfigError(
-      `Cannot use --backend ${backend}: it must be one of ${BACKENDS.join(", ")}` +
-        nearName(backend, BACKENDS),
+      `Cannot use --backend ${backend}: it must be one of ${BACKEND_CHOICES.join(", ")}` +
+        nearName(backend, BACKEND_CHOICES),
     );
   }
   const jobs = Number(text("jobs") ?? navigator.hardwareConcurrency);
@@ -217,7 +217,7 @@ export function parseOptions(args: readonly string[]): Options | string {
     set: list("set"),
     only: list("only"),
     force: list("force"),
-    backend: backend as (typeof BACKENDS)[number],
+    backend: backend as BackendChoice,
     ...(mirror ? { mirror } : {}),
     jobs,
     dryRun: parsed["dry-run"] === true,

@@ -65,6 +65,7 @@ export async function reproduce(
       name: session.name,
       store: session.store,
       workspace: session.store,
+      executor: session.executor,
       bundles: session.bundles,
       platform: session.platform,
       planInput: session.planInput,
@@ -72,6 +73,7 @@ export async function reproduce(
       mirror: session.experiment.mirror,
       secondsOf: session.secondsOf,
       listener: watched,
+      failFast: false,
       signal: controller.signal,
     });
     Object.assign(counts, {

@@ -12,8 +12,10 @@ import { stageIngredients } from "../key/fingerprint.ts";
 import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
-import { type Platform, resolvePlatform } from "../key/platform.ts";
+import type { Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
+import type { Executor } from "../run/executor.ts";
+import { LocalExecutor } from "../run/executor/local.ts";
 import type { Stage } from "../stage.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
@@ -38,6 +40,7 @@ export interface Session {
   readonly store: LocalStore;
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
+  readonly executor: Executor;
   readonly platform: Platform;
   readonly latest: LatestRun | undefined;
   readonly planInput: PlanInput;
@@ -87,7 +90,8 @@ export async function openSession(
   const graph = options.only.length > 0 ? select(all, only) : all;
   const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
   const numeric = all.some((instance) => instance.node.stage.numeric);
-  const platform = await resolvePlatform(numeric ? options.backend : "wasm");
+  const executor = new LocalExecutor(join(outputsFolder(project, options), "store/deno"));
+  const platform = await executor.platform(numeric ? options.backend : "wasm");
   const outputs = outputsFolder(project, options);
   const store = new LocalStore(join(outputs, "store"), storeOptions);
   const bundles = await loadBundles(root, used, store);
@@ -117,6 +121,7 @@ export async function openSession(
     store,
     outputs,
     bundles,
+    executor,
     platform,
     latest,
     planInput,

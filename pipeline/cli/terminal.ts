@@ -174,7 +174,12 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
       case "failed":
         ended.add(event.instance);
         running.delete(event.instance);
-        print(`${counter()} ${event.instance}  FAILED\n${indent(event.message)}`);
+        print(`${counter()} ${event.instance}  FAILED\n${indent(failureText(event))}`);
+        return;
+      case "stopped":
+        ended.add(event.instance);
+        running.delete(event.instance);
+        print(`${counter()} ${event.instance}  not finished: ${event.because} failed`);
         return;
       case "skipped":
         ended.add(event.instance);
@@ -213,6 +218,11 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
       clear();
     },
   };
+}
+
+/** A failure's message and what its stage printed last. */
+function failureText({ message, output }: Extract<Event, { event: "failed" }>): string {
+  return [message, ...(output.length > 0 ? ["its last output:", ...output] : [])].join("\n");
 }
 
 function bar(share: number): string {

@@ -86,6 +86,7 @@ function show(index: Index, start: Trace, print: (line: string) => void): void {
     shown.add(trace);
     print(`${indent}    key      ${trace.key}`);
     print(`${indent}    made     ${trace.started} in ${trace.seconds} s, for ${trace.run}`);
+    print(`${indent}    on       ${Object.values(trace.machine).join(", ")}`);
     print(`${indent}    code     ${trace.ingredients["code"]}`);
     const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
     for (const [name, value] of params.slice(0, MOST_PARAMS)) {

@@ -7,6 +7,7 @@ import type { Bundle } from "./bundle.ts";
 import { canonicalJson, type Json } from "./canonical.ts";
 import type { Binding, Instance } from "../plan/graph.ts";
 import { type Sha256, taggedHash } from "./hash.ts";
+import { describeMachine } from "./machine.ts";
 import type { Platform } from "./platform.ts";
 import { CONTRACT, type Stage } from "../stage.ts";
 import type { Ingredients, Trace } from "../store/trace.ts";
@@ -48,6 +49,9 @@ export function stageIngredients(
   if (bundle.packages !== undefined) ingredients["packages"] = bundle.packages;
   // Float arithmetic differs between backends, adapters and drivers.
   if (stage.numeric) Object.assign(ingredients, platform.ingredients);
+  // What one computer measured says nothing of another.
+  const measures = Object.values(stage.outputs).some(({ exactness }) => exactness === "measured");
+  if (measures) ingredients["machine"] = describeMachine();
   return ingredients;
 }
 

@@ -4,19 +4,35 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import type { Backend } from "../stage.ts";
+import { type Backend, BACKENDS } from "../stage.ts";
+import { type AdapterDescription, describeAdapter, findAdapter } from "./adapter.ts";
+import { vulkanDrivers } from "./vulkan.ts";
 
 /** Where numeric stages run, why there, and what of it is part of their keys. */
 export interface Platform {
   readonly backend: Backend;
   /** One clause for people: `hardware adapter NVIDIA H200`. */
   readonly reason: string;
+  /** With WebGPU: the adapter that the ingredients are about. */
+  readonly adapter?: AdapterDescription;
   /** Ingredients of numeric stages' keys. WASM and CPU give the same bits on every machine. */
   readonly ingredients: Readonly<Record<string, string>>;
 }
 
 /** What may be asked for. */
-export const BACKENDS = ["auto", "webgpu", "wasm", "cpu"] as const;
+export const BACKEND_CHOICES = ["auto", ...BACKENDS] as const;
+/** A backend, or the best there is. */
+export type BackendChoice = (typeof BACKEND_CHOICES)[number];
+
+/**
+ * The variables of the environment that choose a graphics device and its driver. Whoever asks for
+ * an adapter must do so under the same ones: they are handed on to stages' processes.
+ */
+export const GRAPHICS_VARIABLES = new RegExp(
+  "^(DENO_WEBGPU_BACKEND|VK_.*|MESA_VK_.*|DRI_PRIME|DISPLAY|WAYLAND_DISPLAY|XDG_.*|" +
+    "CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|__NV_PRIME_.*|__VK_LAYER_NV_.*|__GLX_.*|__EGL_.*|" +
+    "AMD_VULKAN_ICD|DISABLE_LAYER_.*|LIBGL_.*|EGL_.*)$",
+);
 
 /**
  * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere: a
@@ -24,50 +40,71 @@ export const BACKENDS = ["auto", "webgpu", "wasm", "cpu"] as const;
  *
  * @throws {ConfigError} If `webgpu` is asked for and there is no adapter.
  */
-export async function resolvePlatform(wanted: (typeof BACKENDS)[number]): Promise<Platform> {
-  if (wanted === "cpu" || wanted === "wasm") {
-    return { backend: wanted, reason: "as asked", ingredients: { "platform.backend": wanted } };
+export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
+  if (wanted === "cpu" || wanted === "wasm") return without(wanted, "as asked");
+  // Asking a software adapter for its description takes longer than looking for a device.
+  if (wanted === "auto" && !mayHaveHardware()) {
+    return without("wasm", "no graphics device on this machine");
   }
   // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
   if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
-  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
-  const software = adapter && isSoftware(adapter.info);
-  if (wanted === "webgpu" && !adapter) {
+  const found = await findAdapter();
+  if (!found && wanted === "webgpu") {
     throw new ConfigError(
       "Cannot use --backend webgpu: a WebGPU adapter is needed and this machine offers none; " +
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!adapter || (wanted === "auto" && software)) {
-    return {
-      backend: "wasm",
-      reason: adapter
-        ? `the only WebGPU adapter, ${adapter.info.description}, is software and slower`
-        : "no WebGPU adapter on this machine",
-      ingredients: { "platform.backend": "wasm" },
-    };
+  if (!found) return without("wasm", "no WebGPU adapter on this machine");
+  const { description, vendor } = found.info;
+  const software = isSoftware(found.info);
+  if (wanted === "auto" && software) {
+    return without("wasm", `the only WebGPU adapter, ${description}, is software and slower`);
   }
-  const { vendor, architecture, device, description } = adapter.info;
+  const adapter = describeAdapter(found);
   return {
     backend: "webgpu",
     reason: `${software ? "software" : "hardware"} adapter ${description || vendor}`,
+    adapter,
     ingredients: {
       "platform.backend": "webgpu",
-      "platform.adapter": [vendor, architecture, device, description].join(" / "),
-      "platform.driver": driverVersion(),
+      "platform.adapter": adapter.name,
+      "platform.features": adapter.features.join(" "),
+      "platform.driver": driverOf(description),
     },
   };
+}
+
+function without(backend: "wasm" | "cpu", reason: string): Platform {
+  return { backend, reason, ingredients: { "platform.backend": backend } };
+}
+
+/** Whether a graphics device can be there at all. Only Linux says so at once. */
+function mayHaveHardware(): boolean {
+  if (Deno.build.os !== "linux") return true;
+  const named = (folder: string, name: RegExp) => {
+    try {
+      return [...Deno.readDirSync(folder)].some((entry) => name.test(entry.name));
+    } catch {
+      return false;
+    }
+  };
+  return named("/dev/dri", /^render/) || named("/dev", /^(nvidia\d|dxg$)/);
 }
 
 function isSoftware(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter || /llvmpipe|lavapipe|swiftshader|software/i.test(info.description);
 }
 
-/** WebGPU does not tell the driver's version; the kernel does for the driver that has one. */
-function driverVersion(): string {
+/** The driver's version, which WebGPU does not give. */
+function driverOf(device: string): string {
+  const found = vulkanDrivers(device);
+  if (found.length > 0) return found.join("; ");
+  // Metal comes with the system.
+  if (Deno.build.os === "darwin") return `macOS, Darwin ${Deno.osRelease()}`;
   try {
     return Deno.readTextFileSync("/proc/driver/nvidia/version").split("\n")[0]!.trim();
   } catch {
-    return "as the adapter describes";
+    return "version unknown: neither Vulkan nor the kernel gives one";
   }
 }

@@ -7,7 +7,9 @@
 import type { Bundle } from "../key/bundle.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
-import { damagedInputs, machine, makeInstance } from "./executor/instance.ts";
+import type { Executor } from "./executor.ts";
+import { damagedInputs, madeOn, makeInstance } from "./executor/instance.ts";
+import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
@@ -25,6 +27,7 @@ export interface RunOptions {
   readonly name: string;
   readonly store: ArtifactStore;
   readonly workspace: Workspace;
+  readonly executor: Executor;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
   readonly planInput: PlanInput;
@@ -32,6 +35,8 @@ export interface RunOptions {
   readonly mirror: string | undefined;
   readonly secondsOf: (instance: Instance) => number | undefined;
   readonly listener: Listener;
+  /** Whether the first failure ends what runs, and nothing new starts. */
+  readonly failFast: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -90,7 +95,7 @@ export async function run(
 
 const LOCK_POLL_MS = 50;
 /** How often an instance's inputs may turn out damaged before the disk is to blame. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 class Runner {
   readonly #results: Map<Instance, Result>;
@@ -98,6 +103,13 @@ class Runner {
   readonly #scratch: Scratch;
   readonly #options: RunOptions;
   readonly #slots: Slots;
+  /** What those that run print, and those that failed printed. */
+  readonly #logs = new Map<Instance, Log>();
+  /** The first failure, where that ends the run. */
+  #fatal: Instance | undefined;
+  readonly #failing = new AbortController();
+  /** Aborted when the run is to end, for either reason. */
+  readonly #signal: AbortSignal;
   /** The instances that ran, some perhaps twice, as when their result was damaged. */
   readonly made = new Set<Instance>();
 
@@ -106,6 +118,7 @@ class Runner {
     this.#scratch = scratch;
     this.#options = options;
     this.#slots = new Slots(options.jobs);
+    this.#signal = AbortSignal.any([options.signal, this.#failing.signal]);
   }
 
   /** How an instance ends; starts it, and what it needs, if nobody did. */
@@ -118,17 +131,12 @@ class Runner {
   }
 
   async #settle(instance: Instance): Promise<Ending> {
-    const { listener, signal } = this.#options;
     try {
       for (let attempt = 1;; attempt++) {
         const needed = [...upstream(instance)];
         const endings = await Promise.all(needed.map((from) => this.ending(from)));
         const lost = endings.findIndex((ending) => "failed" in ending);
-        if (lost >= 0) {
-          const because = needed[lost]!.name;
-          if (!signal.aborted) listener({ event: "skipped", instance: instance.name, because });
-          return { failed: because };
-        }
+        if (lost >= 0) return this.#skip(instance, needed[lost]!);
         // Taken now: another instance may find an upstream result damaged and drop it.
         const results = new Map(
           needed.map((from, index) =>
@@ -136,11 +144,8 @@ class Runner {
           ),
         );
         const damaged = await this.#attempt(instance, (from) => results.get(from)!);
-        if (damaged.size === 0) {
-          const result = this.#results.get(instance)!;
-          return { result };
-        }
-        if (attempt === MOST_ATTEMPTS) {
+        if (damaged.size === 0) return { result: this.#results.get(instance)! };
+        if (attempt === MAX_ATTEMPTS) {
           throw new LockstepError(
             `Cannot read the inputs of ${instance.name}: what ${
               [...damaged][0]!.name
@@ -155,16 +160,43 @@ class Runner {
         }
       }
     } catch (error) {
-      const message = explain(error);
-      if (!signal.aborted) listener({ event: "failed", instance: instance.name, message });
-      return { failed: instance.name };
+      return this.#fail(instance, error);
     }
+  }
+
+  #skip(instance: Instance, because: Instance): Ending {
+    const { listener, signal } = this.#options;
+    if (!signal.aborted) {
+      listener({ event: "skipped", instance: instance.name, because: because.name });
+    }
+    return { failed: because.name };
+  }
+
+  #fail(instance: Instance, error: unknown): Ending {
+    const { listener, signal, failFast } = this.#options;
+    const failed = { failed: instance.name };
+    if (signal.aborted) return failed;
+    if (this.#fatal) {
+      listener({ event: "stopped", instance: instance.name, because: this.#fatal.name });
+      return failed;
+    }
+    const log = this.#logs.get(instance);
+    const message = explain(error);
+    const output = log?.lastLines() ?? [];
+    log?.write(`${message}\n`);
+    log?.close();
+    listener({ event: "failed", instance: instance.name, key: log?.key ?? null, message, output });
+    if (failFast) {
+      this.#fatal = instance;
+      this.#failing.abort();
+    }
+    return failed;
   }
 
   /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
   async #attempt(instance: Instance, upstream: Upstream): Promise<Set<Instance>> {
-    const { planInput, listener, signal } = this.#options;
-    signal.throwIfAborted();
+    const { planInput, listener } = this.#options;
+    this.#signal.throwIfAborted();
     const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
@@ -190,8 +222,8 @@ class Runner {
     decision: Extract<Decision, { action: "run" }>,
     upstream: Upstream,
   ): Promise<Set<Instance> | Owner> {
-    const { planInput, store, workspace, signal } = this.#options;
-    signal.throwIfAborted();
+    const { planInput, store, workspace } = this.#options;
+    this.#signal.throwIfAborted();
     const lock = await tryLock(locksFolder(workspace), decision.key);
     if (!isHeld(lock)) return lock;
     try {
@@ -218,9 +250,11 @@ class Runner {
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
     outputsOf: Upstream,
   ): Promise<void> {
-    const { listener, store, workspace, bundles, platform, mirror, signal } = this.#options;
+    const { listener, store, workspace, executor, bundles, platform, mirror } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch.folder();
+    const log = new Log(workspace.root, key);
+    this.#logs.set(instance, log);
     listener({ event: "started", instance: instance.name, key, reason });
     const started = new Date();
     const clock = performance.now();
@@ -229,11 +263,17 @@ class Runner {
         { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
         { store, workspace },
         {
-          progress: (progress) =>
-            listener({ event: "progress", instance: instance.name, ...progress }),
-          log: (text) => listener({ event: "log", instance: instance.name, text }),
+          executor,
+          watch: {
+            progress: (progress) =>
+              listener({ event: "progress", instance: instance.name, ...progress }),
+            log(text) {
+              log.write(text);
+              listener({ event: "log", instance: instance.name, text });
+            },
+          },
+          signal: this.#signal,
         },
-        { signal },
       );
       const seconds = Math.round(performance.now() - clock) / 1000;
       await store.putTrace({
@@ -247,15 +287,17 @@ class Runner {
         metrics,
         started: started.toISOString(),
         seconds,
-        machine: machine(platform),
+        machine: madeOn(platform, instance.node.stage),
       });
       if (instance.node.stage.checkpoints) {
         Deno.removeSync(checkpointPath(workspace, key), { recursive: true });
       }
       this.#results.set(instance, { key, outputs });
       this.made.add(instance);
+      this.#logs.delete(instance);
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
     } finally {
+      log.close();
       this.#scratch.remove(scratch);
       if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(workspace, key);
     }

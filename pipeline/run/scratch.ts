@@ -7,8 +7,8 @@
 import { join } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
-import { OWNER_FILE } from "./executor/protocol.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
+import { OWNER_FILE } from "./executor.ts";
 
 /** This process's scratch folder. */
 export interface Scratch {

@@ -36,7 +36,7 @@ export interface Trace {
   /** ISO 8601, UTC. */
   readonly started: string;
   readonly seconds: number;
-  /** The machine: for people, not part of the key. */
+  /** The computer, and the backend of a numeric stage: for people. */
   readonly machine: Readonly<Record<string, string>>;
 }
 

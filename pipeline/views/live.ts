@@ -205,10 +205,13 @@ export class LiveState {
         const message = event.message.slice(0, KEPT_MESSAGE);
         return this.#end(event.instance, { ending: "failed", message });
       }
+      case "stopped":
       case "skipped":
         return this.#end(event.instance, {
           ending: "skipped",
-          message: `it needs ${event.because}`,
+          message: event.event === "skipped"
+            ? `it needs ${event.because}`
+            : `${event.because} failed`,
         });
     }
   }

@@ -196,7 +196,8 @@ Deno.test("a live run's state counts endings, and derives throughput from progre
   state.take(step(40, 0.9), 3000);
   state.take(step(60, 0.7), 5000);
   state.take({ event: "progress", instance: "b/1", done: 60, total: 100, unit: "steps" }, 5000);
-  state.take({ event: "failed", instance: "a/2", message: "Cannot" }, 5000);
+  const failed = { event: "failed", key: "0", output: [] } as const;
+  state.take({ ...failed, instance: "a/2", message: "Cannot" }, 5000);
   const run = state.snapshot(6000);
   assertEquals([run.cached, run.executed, run.failed, run.skipped], [1, 0, 1, 0]);
   assertEquals(run.stages, { a: { total: 2, ended: 2 }, b: { total: 2, ended: 0 } });
@@ -223,7 +224,8 @@ Deno.test("a live run's state stays small, however many events it takes", () => 
       state.take({ event: "progress", instance, done, total: 1000, unit: "steps", values }, index);
     }
     if (index === names.length - 1) return;
-    state.take({ event: "failed", instance, message: "x".repeat(100_000) }, index);
+    const message = "x".repeat(100_000);
+    state.take({ event: "failed", instance, key: "0", message, output: [message] }, index);
   });
   const run = state.snapshot(1000);
   assert(JSON.stringify(run).length < 200_000);

@@ -17,6 +17,7 @@ export interface RunStageOptions {
   readonly checkpoints?: string;
   /** Gets what the stage reports; what it throws ends the stage. */
   readonly progress?: (progress: StageProgress) => void;
+  readonly stopping?: AbortSignal;
 }
 
 /** What a stage run left behind. */
@@ -67,6 +68,7 @@ export async function runStage<P>(
     backend: options.backend ?? "wasm",
     mirror: options.mirror,
     checkpoints: options.checkpoints,
+    stopping: options.stopping ?? new AbortController().signal,
     progress: options.progress ?? (() => {}),
     metric(name, value) {
       metrics[name] = value;

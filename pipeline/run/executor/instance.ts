@@ -5,17 +5,18 @@
  */
 import { join } from "node:path";
 import type { Bundle } from "../../key/bundle.ts";
+import { describeMachine } from "../../key/machine.ts";
 import { keepCode, writeModules } from "../../store/code.ts";
 import { InputChangedError, StageError } from "../../errors.ts";
 import type { Instance } from "../../plan/graph.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import type { Platform } from "../../key/platform.ts";
-import type { Access } from "../../stage.ts";
+import type { Access, Stage } from "../../stage.ts";
 import type { ArtifactStore } from "../../store/artifact_store.ts";
-import { checkpointPath, type Workspace } from "../../store/workspace.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
-import { execute, type ExecutionListener, type ExecutorOptions } from "./local.ts";
-import type { Task, TaskInput } from "./protocol.ts";
+import { checkpointPath, type Workspace } from "../../store/workspace.ts";
+import type { Executor, Task, TaskInput, Watch } from "../executor.ts";
+import { requirePlatform } from "../same_platform.ts";
 
 /** Everything an instance is made from. */
 export interface Order {
@@ -59,8 +60,11 @@ export interface Places {
 export async function makeInstance(
   order: Order,
   { store, workspace }: Places,
-  listener: ExecutionListener,
-  options: ExecutorOptions,
+  { executor, watch, signal }: {
+    readonly executor: Executor;
+    readonly watch: Omit<Watch, "platform">;
+    readonly signal: AbortSignal;
+  },
 ): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
   const { instance, scratch } = order;
   const { stage } = instance.node;
@@ -84,20 +88,18 @@ export async function makeInstance(
   const mirror = access.mirror ? order.mirror : undefined;
   const remote = mirror !== undefined && /^https?:/.test(mirror);
   const task: Task = {
-    instance: instance.name,
     stage: stage.name,
     module,
     params: instance.params,
     inputs,
     many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
     outputs: paths,
-    backend: order.platform.backend,
+    ...(stage.numeric ? { backend: order.platform.backend } : {}),
     ...(mirror !== undefined ? { mirror } : {}),
     ...(checkpoints !== undefined ? { checkpoints } : {}),
   };
-  const metrics = await execute(
-    task,
-    {
+  const metrics = await executor.execute(task, {
+    reach: {
       read: [
         scratch,
         ...(checkpoints ? [checkpoints] : []),
@@ -106,9 +108,9 @@ export async function makeInstance(
       write,
       hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror!).host] : [])],
     },
-    listener,
-    options,
-  );
+    watch: { ...watch, platform: (found) => requirePlatform(stage, order.platform, found) },
+    signal,
+  });
   for (const from of await damagedInputs(instance, order.outputs, store)) {
     throw new InputChangedError(
       `Cannot keep the result of ${instance.name}: its inputs must not change while it runs, and ` +
@@ -118,7 +120,7 @@ export async function makeInstance(
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
     outputs[name] = {
-      ...await takeOutput(paths[name]!, { kind: spec.kind, instance: instance.name, name }, store),
+      ...await takeOutput(paths[name]!, { kind: spec.kind, stage: stage.name, name }, store),
       kind: spec.kind,
       exactness: spec.exactness,
     };
@@ -161,7 +163,7 @@ async function linkInputs(
 
 async function takeOutput(
   path: string,
-  output: { kind: "file" | "folder"; instance: string; name: string },
+  output: { kind: "file" | "folder"; stage: string; name: string },
   store: ArtifactStore,
 ): Promise<{ sha256: Sha256; bytes: number }> {
   if (output.kind === "folder") {
@@ -179,8 +181,8 @@ async function takeOutput(
   })();
   if (!info?.isFile) {
     throw new StageError(
-      `Cannot finish ${output.instance}: its stage must write output "${output.name}" as a file, ` +
-        `and ${info ? "wrote something else" : "wrote none"}`,
+      `Cannot finish an instance of "${output.stage}": its stage must write output ` +
+        `"${output.name}" as a file, and ${info ? "wrote something else" : "wrote none"}`,
     );
   }
   return await store.putFile(path);
@@ -196,12 +198,11 @@ function* walk(folder: string, prefix: string): Generator<string> {
   }
 }
 
-/** What a trace says about the machine, for people. */
-export function machine(platform: Platform): Record<string, string> {
+/** What a trace says about where it was made, for people. */
+export function madeOn(platform: Platform, stage: Stage): Record<string, string> {
+  const { backend, reason } = platform;
   return {
-    os: Deno.build.os,
-    arch: Deno.build.arch,
-    backend: platform.backend,
-    backendReason: platform.reason,
+    computer: describeMachine(),
+    ...(stage.numeric ? { backend: `${backend} (${reason})` } : {}),
   };
 }

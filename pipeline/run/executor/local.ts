@@ -1,123 +1,215 @@
 /**
- * Runs a stage in a Deno process of its own that may reach only what the stage declared: its
- * scratch folder, its hosts; no package, no environment, no subprocess.
+ * Runs stages in Deno processes of their own on this machine. Each may reach only what its task
+ * names: its scratch folder, its hosts; no package, no environment, no subprocess.
  *
  * @module
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../../errors.ts";
-import type { StageProgress } from "../../stage.ts";
-import type { FailureKind, Message, Task } from "./protocol.ts";
-
-/** What a stage may reach, resolved to flags. */
-export interface Permissions {
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-  readonly hosts: readonly string[];
-}
-
-/** What an execution reports while it runs. */
-export interface ExecutionListener {
-  progress(progress: StageProgress): void;
-  log(text: string): void;
-}
-
-/** How to start stage processes. */
-export interface ExecutorOptions {
-  readonly signal: AbortSignal;
-}
+import { unreachable } from "../../event.ts";
+import {
+  type BackendChoice,
+  GRAPHICS_VARIABLES,
+  type Platform,
+  resolvePlatform,
+} from "../../key/platform.ts";
+import { CONTRACT } from "../../stage.ts";
+import type { Execution, Executor, Metrics, Task, Watch } from "../executor.ts";
+import { Channel } from "./channel.ts";
+import { type Assignment, type FailureKind, type Message, STOP } from "./protocol.ts";
 
 const HOST = fileURLToPath(new URL("./host.ts", import.meta.url));
 
+/** How long a stage that was asked to stop may take to save its state. */
+const GRACE_MS = 5000;
+
+/** Stage processes on this machine. */
+export class LocalExecutor implements Executor {
+  readonly #cache: string;
+
+  /**
+   * @param cache Where processes keep what Deno makes of the host's code. Not the user's, whose
+   * packages code can load that knows where they lie.
+   */
+  constructor(cache: string) {
+    this.#cache = cache;
+  }
+
+  platform(wanted: BackendChoice): Promise<Platform> {
+    return resolvePlatform(wanted);
+  }
+
+  async execute(task: Task, { reach, watch, signal }: Execution): Promise<Metrics> {
+    signal.throwIfAborted();
+    const [program, ...args] = [
+      ...await boundToLife(),
+      ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
+      // Nothing but the modules that the key names: no package, no configuration, no cache of code.
+      ...["--no-npm", "--no-remote", "--no-config", "--no-lock", "--no-code-cache"],
+      ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
+      ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
+      HOST,
+    ] as const;
+    const child = new Deno.Command(program, {
+      args,
+      cwd: dirname(task.module),
+      env: { ...environment(), DENO_DIR: this.#cache },
+      clearEnv: true,
+      // A terminal's Ctrl-C is for the engine to answer.
+      detached: true,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    return await follow(child, task, { watch, signal });
+  }
+}
+
 /**
  * The environment of a stage process. Deno lets a stage read none of it; it is for native parts:
- * where the package cache is, and which graphics drivers to load. Locale and time zone are fixed.
+ * which graphics device and driver to take. Locale and time zone are fixed.
  */
 function environment(): Record<string, string> {
   const passed: Record<string, string> = { LC_ALL: "C.UTF-8", TZ: "UTC", NO_COLOR: "1" };
   for (const [name, value] of Object.entries(Deno.env.toObject())) {
-    if (/^(HOME|PATH|TMPDIR|DENO_DIR|LD_LIBRARY_PATH|XDG_.*|VK_.*)$/.test(name)) {
+    if (
+      /^(HOME|PATH|TMPDIR|LD_LIBRARY_PATH)$/.test(name) || GRAPHICS_VARIABLES.test(name)
+    ) {
       passed[name] = value;
     }
   }
   return passed;
 }
 
+let binding: Promise<readonly string[]> | undefined;
+
 /**
- * Runs one task and returns the metrics it recorded.
+ * What to start a program with so that the kernel kills it when this process ends, however that
+ * ends: the closed input alone ends a stage's process only once it yields. Linux has that, and
+ * util-linux a program for it; elsewhere the closed input must do.
  *
- * @throws {StageError} If the stage fails for a reason the user can act on.
- * @throws {Error} If it fails otherwise; the message has its stack and last output.
+ * The kernel goes by the thread that starts the program, which in Deno is the one that calls here.
  */
-export async function execute(
+function boundToLife(): Promise<readonly string[]> {
+  const prefix = ["setpriv", "--pdeathsig", "KILL"];
+  const works = async (): Promise<boolean> => {
+    if (Deno.build.os !== "linux") return false;
+    try {
+      const [program, ...args] = [...prefix, "true"] as const;
+      const ended = await new Deno.Command(program!, { args, stdout: "null", stderr: "null" })
+        .output();
+      return ended.success;
+    } catch {
+      return false;
+    }
+  };
+  return binding ??= works().then((possible) => possible ? prefix : []);
+}
+
+/** Hands a process its task, follows it to its end and returns the metrics that it recorded. */
+async function follow(
+  child: Deno.ChildProcess,
   task: Task,
-  permissions: Permissions,
-  listener: ExecutionListener,
-  options: ExecutorOptions,
-): Promise<Record<string, number>> {
-  options.signal.throwIfAborted();
-  const args = [
-    "run",
-    "--no-prompt",
-    "--quiet",
-    // Nothing but the modules that the key names: no package, no configuration, no cache of code.
-    "--no-npm",
-    "--no-remote",
-    "--no-config",
-    "--no-lock",
-    "--no-code-cache",
-    `--allow-read=${list(permissions.read)}`,
-    `--allow-write=${list(permissions.write)}`,
-  ];
-  if (permissions.hosts.length > 0) args.push(`--allow-net=${permissions.hosts.join(",")}`);
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...args, HOST],
-    cwd: dirname(task.module),
-    env: environment(),
-    clearEnv: true,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+  { watch, signal }: { readonly watch: Watch; readonly signal: AbortSignal },
+): Promise<Metrics> {
   const kill = () => {
     try {
       child.kill("SIGKILL");
     } catch { /* it has ended */ }
   };
-  options.signal.addEventListener("abort", kill);
   const stdin = child.stdin.getWriter();
-  const metrics: Record<string, number> = {};
-  let ended: Extract<Message, { type: "done" | "failed" }> | undefined;
-  const tail: string[] = [];
+  const say = (line: string) =>
+    stdin.write(new TextEncoder().encode(`${line}\n`)).catch(
+      () => {/* it ended; its status says how */},
+    );
+  let grace: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => {
+    say(STOP);
+    grace = setTimeout(kill, GRACE_MS);
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  const token = crypto.randomUUID();
+  const account = new Account(task.stage, watch);
+  const channel = new Channel(token, {
+    log: (text) => watch.log(text),
+    message(message) {
+      account.take(message);
+      // Nothing that it still does can count.
+      if (account.ended !== undefined) kill();
+    },
+  });
+  const decoder = new TextDecoder();
   try {
-    const writing = stdin.write(new TextEncoder().encode(`${JSON.stringify(task)}\n`))
-      .catch(() => {/* it died early: its status tells more */});
-    const reading = eachLine(child.stdout, (line) => {
-      const message = parseMessage(line);
-      if (message === undefined) listener.log(line);
-      else if (message.type === "progress") listener.progress(message);
-      else if (message.type === "metric") metrics[message.name] = message.value;
-      else ended = message;
-    });
-    const logging = eachLine(child.stderr, (line) => {
-      tail.push(line);
-      if (tail.length > 20) tail.shift();
-      listener.log(line);
-    });
-    await Promise.all([writing, reading, logging]);
+    await Promise.all([
+      say(JSON.stringify({ token, engine: Deno.pid, task } satisfies Assignment)),
+      each(child.stdout, (piece) => channel.take(piece)).then(() => channel.end()),
+      each(child.stderr, (piece) => watch.log(decoder.decode(piece, { stream: true }))),
+    ]);
     const status = await child.status;
-    options.signal.throwIfAborted();
-    if (ended?.type === "done") return metrics;
-    if (ended?.type === "failed") throw toError(task, ended.kind, ended.message);
-    const how = status.signal ? `was killed by ${status.signal}` : `ended with code ${status.code}`;
-    const output = tail.length > 0 ? `; its last output:\n${tail.join("\n")}` : "";
-    const memory = status.signal === "SIGKILL" ? " (often: out of memory)" : "";
-    throw new StageError(`Stage "${task.stage}" ${how}${memory} before it finished${output}`);
+    if (account.ended?.type === "done") return Object.fromEntries(account.metrics);
+    signal.throwIfAborted();
+    throw account.ended ? failureOf(task, account.ended) : endOf(task, status);
   } finally {
-    options.signal.removeEventListener("abort", kill);
+    signal.removeEventListener("abort", stop);
+    clearTimeout(grace);
     kill();
+    await child.status;
     await stdin.close().catch(() => {/* already closed by its end */});
+  }
+}
+
+async function each(stream: ReadableStream<Uint8Array>, take: (piece: Uint8Array) => void) {
+  for await (const piece of stream) take(piece);
+}
+
+/** What a process's messages come to. */
+class Account {
+  readonly #stage: string;
+  readonly #watch: Watch;
+  #ready = false;
+  readonly metrics = new Map<string, number>();
+  ended: Extract<Message, { type: "done" | "failed" }> | undefined;
+
+  constructor(stage: string, watch: Watch) {
+    this.#stage = stage;
+    this.#watch = watch;
+  }
+
+  take(message: Message): void {
+    if (this.ended !== undefined) return;
+    if (this.#ready !== (message.type !== "ready")) {
+      throw new StageError(`Cannot follow stage "${this.#stage}": its process speaks out of turn`);
+    }
+    switch (message.type) {
+      case "ready":
+        this.#ready = true;
+        return this.#begin(message);
+      case "progress": {
+        const { type: _, ...progress } = message;
+        return this.#watch.progress(progress);
+      }
+      case "metric":
+        this.metrics.set(message.name, message.value);
+        return;
+      case "done":
+      case "failed":
+        this.ended = message;
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  #begin({ contract, deno, adapter }: Extract<Message, { type: "ready" }>): void {
+    if (contract !== CONTRACT) {
+      throw new StageError(
+        `Cannot run stage "${this.#stage}": the engine and the stage's process must keep one ` +
+          `contract, found ${CONTRACT} and ${contract}; the engine's code was changed during the ` +
+          "run, so run again",
+      );
+    }
+    this.#watch.platform({ deno, ...(adapter ? { adapter } : {}) });
   }
 }
 
@@ -126,45 +218,34 @@ function list(paths: readonly string[]): string {
   return paths.map((path) => path.replaceAll(",", ",,")).join(",");
 }
 
-/** A message; `undefined` for a line that native code wrote past the redirected console. */
-function parseMessage(line: string): Message | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
-function toError(task: Task, kind: FailureKind, message: string): Error {
+function failureOf(
+  task: Task,
+  { kind, message }: { readonly kind: FailureKind; readonly message: string },
+): StageError {
+  // The same failure has the same message in every instance.
+  const folder = dirname(task.module);
+  const text = message.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, "");
   switch (kind) {
     case "expected":
-      return new StageError(message);
+      return new StageError(text);
     case "access":
       return new StageError(
-        `Stage "${task.stage}" may not do this: ${
-          message.split(", run again")[0]
-        }; a stage reaches ` +
+        `Stage "${task.stage}" may not do this: ${text.split(", run again")[0]}; a stage reaches ` +
           `only its inputs, its outputs and what its definition's access names`,
       );
     case "memory":
       return new StageError(
         `Cannot run stage "${task.stage}": what it computes must fit into memory, found ` +
-          `"${message}"; lower the params that set its size`,
+          `"${text}"; lower the params that set its size`,
       );
     case "bug":
-      return new Error(`Stage "${task.stage}" failed\n${message}`);
+      return new StageError(`Stage "${task.stage}" failed\n${text}`);
   }
 }
 
-async function eachLine(
-  stream: ReadableStream<Uint8Array>,
-  take: (line: string) => void,
-): Promise<void> {
-  let rest = "";
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") take(line);
-  }
-  if (rest !== "") take(rest);
+/** A process that ended without a word. */
+function endOf({ stage }: Task, { signal, code }: Deno.CommandStatus): StageError {
+  const how = signal ? `was killed by ${signal}` : `ended with code ${code}`;
+  const memory = signal === "SIGKILL" ? " (often: out of memory)" : "";
+  return new StageError(`Stage "${stage}" ${how}${memory} before it finished`);
 }

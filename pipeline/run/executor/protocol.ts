@@ -1,40 +1,30 @@
 /**
- * What passes between the engine and the process a stage runs in: one task as a line on its
- * standard input, messages as lines on its standard output. The input stays open while the engine
- * lives; its end tells the process to end too.
+ * What passes between the engine and a stage's process.
+ *
+ * On standard input: one line with the task; later perhaps {@linkcode STOP}. It stays open while the
+ * engine lives; its end ends the process. On standard output: messages, each between a mark that only
+ * the engine and the host know and the end of its line. Whatever else comes there is what the stage
+ * printed.
  *
  * @module
  */
-import type { Json } from "../../key/canonical.ts";
-import type { Backend, StageProgress } from "../../stage.ts";
+import type { ProcessPlatform, Task } from "../executor.ts";
+import type { StageProgress } from "../../stage.ts";
 
-/** In a folder of checkpoints: locked by the process that works there. */
-export const OWNER_FILE = ".owner";
-
-/** An input artifact, as paths the process may read. */
-export interface TaskInput {
-  readonly at: Readonly<Record<string, string>>;
-  readonly sha256: string;
-  readonly path: string;
-  /** Relative path to absolute path, for a folder. */
-  readonly files: readonly (readonly [string, string])[];
+/** The first line on standard input. */
+export interface Assignment {
+  /** Unguessable, new with every task. */
+  readonly token: string;
+  /** The engine's process. */
+  readonly engine: number;
+  readonly task: Task;
 }
 
-/** One instance to run. */
-export interface Task {
-  readonly instance: string;
-  readonly stage: string;
-  /** Module that exports the stage's `run`. */
-  readonly module: string;
-  readonly params: Json;
-  readonly inputs: Readonly<Record<string, readonly TaskInput[]>>;
-  readonly many: readonly string[];
-  /** Output name to path; folders exist. */
-  readonly outputs: Readonly<Record<string, string>>;
-  readonly backend: Backend;
-  readonly mirror?: string;
-  readonly checkpoints?: string;
-}
+/** The line on standard input that asks the stage to stop. */
+export const STOP = "stop";
+
+/** No message is longer. */
+export const MAX_MESSAGE_BYTES = 1 << 20;
 
 /**
  * Why a stage failed: `expected` is for the user, `access` an undeclared access, `memory` what does
@@ -42,9 +32,41 @@ export interface Task {
  */
 export type FailureKind = "expected" | "access" | "memory" | "bug";
 
-/** A line from the process. */
+/** A message from the process. `ready` is the first, before the stage's code is loaded. */
 export type Message =
+  | ({ readonly type: "ready"; readonly contract: string } & ProcessPlatform)
   | ({ readonly type: "progress" } & StageProgress)
   | { readonly type: "metric"; readonly name: string; readonly value: number }
   | { readonly type: "done" }
   | { readonly type: "failed"; readonly kind: FailureKind; readonly message: string };
+
+/** What stands before a message. Its first byte is none that people print. */
+export function markOf(token: string): string {
+  return `\x01${token} `;
+}
+
+/** What keeps a figure from being recorded; `undefined` for nothing. */
+export function metricProblem(name: unknown, value: unknown): string | undefined {
+  if (
+    typeof name !== "string" || !/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(name) || name.trim() === ""
+  ) {
+    return `its name must be 1 to 200 printable characters, found ${JSON.stringify(name)}`;
+  }
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    return `its value must be a finite number, found ${String(value)}`;
+  }
+  return undefined;
+}
+
+/** What keeps progress from being reported; `undefined` for nothing. Figures need not be finite. */
+export function progressProblem(progress: unknown): string | undefined {
+  const { done, total, unit, values } = Object(progress);
+  if (!Number.isFinite(done) || !Number.isFinite(total)) {
+    return `done and total must be finite numbers, found ${String(done)} and ${String(total)}`;
+  }
+  if (typeof unit !== "string") return `unit must be a text, found ${String(unit)}`;
+  if (values === undefined) return undefined;
+  const figures = values !== null && typeof values === "object" ? Object.values(values) : [values];
+  if (figures.every((figure) => typeof figure === "number")) return undefined;
+  return `values must be numbers by name, found ${JSON.stringify(values)}`;
+}

@@ -146,7 +146,7 @@ function instancePart(trace: Trace, view: View): Html {
       [
         "Made",
         html`${trace.started} in ${trace.seconds} s for ${trace.run}, on ${
-          Object.entries(trace.machine).map(([name, value]) => `${name} ${value}`).join(", ")
+          Object.values(trace.machine).join(", ")
         }`,
       ],
     ])}

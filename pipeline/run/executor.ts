@@ -1,0 +1,89 @@
+/**
+ * Where stages run, as far as the rest of the engine knows: something that takes a task and what it
+ * may reach, runs it, reports, and returns its metrics or fails.
+ *
+ * @module
+ */
+import type { AdapterDescription } from "../key/adapter.ts";
+import type { Json } from "../key/canonical.ts";
+import type { BackendChoice, Platform } from "../key/platform.ts";
+import type { Backend, StageProgress } from "../stage.ts";
+
+/** In a folder of checkpoints: locked by the process that works there. */
+export const OWNER_FILE = ".owner";
+
+/** An input artifact, as paths the process may read. */
+export interface TaskInput {
+  readonly at: Readonly<Record<string, string>>;
+  readonly sha256: string;
+  readonly path: string;
+  /** Relative path to absolute path, for a folder. */
+  readonly files: readonly (readonly [string, string])[];
+}
+
+/** One instance to run. */
+export interface Task {
+  readonly stage: string;
+  /** Module that exports the stage's `run`. Its folder is the task's own. */
+  readonly module: string;
+  readonly params: Json;
+  readonly inputs: Readonly<Record<string, readonly TaskInput[]>>;
+  readonly many: readonly string[];
+  /** Output name to path; folders exist. */
+  readonly outputs: Readonly<Record<string, string>>;
+  /** Of a numeric stage. */
+  readonly backend?: Backend;
+  readonly mirror?: string;
+  readonly checkpoints?: string;
+}
+
+/** What a task may reach. */
+export interface Reach {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+/** What the process that computes says of itself. */
+export interface ProcessPlatform {
+  readonly deno: string;
+  /** On the `webgpu` backend. */
+  readonly adapter?: AdapterDescription;
+}
+
+/** Whoever follows a task. */
+export interface Watch {
+  /** Before the stage's code runs. What it throws ends the task, which fails with it. */
+  platform(found: ProcessPlatform): void;
+  progress(progress: StageProgress): void;
+  /** A piece of what the stage prints, of any length. */
+  log(text: string): void;
+}
+
+/** What an execution takes besides its task. */
+export interface Execution {
+  readonly reach: Reach;
+  readonly watch: Watch;
+  /** Asks the stage to stop; after a short grace it is ended. */
+  readonly signal: AbortSignal;
+}
+
+/** Figures that a stage recorded, by name. */
+export type Metrics = Readonly<Record<string, number>>;
+
+/** See the module's comment. */
+export interface Executor {
+  /**
+   * The numeric platform that tasks compute on.
+   *
+   * @throws {ConfigError} If that backend cannot be had.
+   */
+  platform(wanted: BackendChoice): Promise<Platform>;
+  /**
+   * Runs one task.
+   *
+   * @throws {StageError} If the stage fails.
+   * @throws The signal's reason, if it was aborted before the stage finished.
+   */
+  execute(task: Task, execution: Execution): Promise<Metrics>;
+}

@@ -1,0 +1,112 @@
+/**
+ * What stages print, kept in the store: one log per key, of the last attempt at it, written as it
+ * comes. Of a long one the beginning and the end are kept.
+ *
+ * @module
+ */
+import { join } from "node:path";
+
+/** The beginning of a log that is kept. */
+const HEAD_BYTES = 2 << 20;
+/** The end is in two parts of which the older goes when the newer is full. */
+const PART_BYTES = 1 << 20;
+/** Stands at the end of the beginning once something after it is gone. */
+const GAP = "\n… the middle of this log is left out …\n";
+/** How much of its end a failure shows. */
+const SHOWN_LINES = 20;
+const SHOWN_CHARACTERS = 400;
+
+/** The log of a key below a store's folder; its end, if it is long, is in files beside it. */
+export function logPath(storeRoot: string, key: string): string {
+  return join(storeRoot, "logs", `${key}.log`);
+}
+
+/** The files of a log, in order. */
+function partsOf(path: string): readonly [head: string, older: string, newer: string] {
+  return [path, `${path}.1`, `${path}.2`];
+}
+
+/**
+ * What an instance printed the last time it ran, also while it runs; `undefined` if nothing. Reads
+ * only.
+ */
+export function readLog(storeRoot: string, key: string): string | undefined {
+  const parts = partsOf(logPath(storeRoot, key)).map(textOf).filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join("");
+}
+
+/** The last lines of a text, each cut to a length that can be shown. */
+export function lastLines(text: string, count = SHOWN_LINES): string[] {
+  return text.split("\n").filter((line) => line.trim() !== "").slice(-count)
+    .map((line) => line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS)}…`);
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** A log that is being written. Whatever keeps it from being written does not stop the stage. */
+export class Log {
+  readonly key: string;
+  readonly #parts: ReturnType<typeof partsOf>;
+  #file: Deno.FsFile | undefined;
+  /** How often another file was begun. */
+  #turns = 0;
+  #bytes = 0;
+  #end = "";
+
+  /** Begins the log of a key anew. */
+  constructor(storeRoot: string, key: string) {
+    this.key = key;
+    this.#parts = partsOf(logPath(storeRoot, key));
+    for (const part of this.#parts) quietly(() => Deno.removeSync(part));
+  }
+
+  write(text: string): void {
+    this.#end = (this.#end + text).slice(-SHOWN_LINES * SHOWN_CHARACTERS);
+    quietly(() => {
+      const file = this.#file ??= this.#open();
+      const bytes = new TextEncoder().encode(text);
+      for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+      this.#bytes += bytes.length;
+      if (this.#bytes >= (this.#turns === 0 ? HEAD_BYTES : PART_BYTES)) this.#turn();
+    });
+  }
+
+  /** The last lines of what was written. */
+  lastLines(): string[] {
+    return lastLines(this.#end);
+  }
+
+  close(): void {
+    quietly(() => this.#file?.close());
+    this.#file = undefined;
+  }
+
+  #open(): Deno.FsFile {
+    const path = this.#parts[this.#turns === 0 ? 0 : 2];
+    Deno.mkdirSync(join(path, ".."), { recursive: true });
+    return Deno.openSync(path, { append: true, create: true });
+  }
+
+  /** Goes on in the next file. */
+  #turn(): void {
+    this.close();
+    const [head, older, newer] = this.#parts;
+    if (this.#turns > 0) Deno.renameSync(newer, older);
+    if (this.#turns === 2) Deno.writeTextFileSync(head, GAP, { append: true });
+    this.#turns++;
+    this.#bytes = 0;
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch { /* nobody reads it then */ }
+}
