@@ -10,6 +10,7 @@ import { builtinModules } from "node:module";
 import { extname, relative } from "node:path";
 import { ConfigError } from "../errors.ts";
 import { type Sha256, sha256 } from "./hash.ts";
+import { type JsrModule, JsrPackages } from "./jsr.ts";
 import { type PackageFile, Packages, shortId } from "./packages.ts";
 import type { SourceFiles } from "./source_files.ts";
 
@@ -33,7 +34,7 @@ export interface PackageBundle {
 
 /** The module that an import is replaced by, below the folder of packages. */
 export function moduleName({ specifier, type }: PackageImport): string {
-  const name = specifier.replace(/^npm:\/?/, "").replaceAll("/", "+");
+  const name = specifier.replace(/^npm:\/?/, "").replace(":", "+").replaceAll("/", "+");
   return `${name}${type === undefined ? "" : `.${type}`}.mjs`;
 }
 
@@ -51,11 +52,14 @@ const LOADERS: Readonly<Record<string, "js" | "json" | "binary" | "text">> = {
  */
 export async function bundlePackages(
   imported: readonly PackageImport[],
-  packages: Packages,
-  files: SourceFiles,
+  { root, packages, files }: {
+    readonly root: string;
+    readonly packages: Packages;
+    readonly files: SourceFiles;
+  },
 ): Promise<PackageBundle> {
   const esbuild = await import("esbuild");
-  const graph = new PackageGraph(packages, files);
+  const graph = new PackageGraph(packages, new JsrPackages(root, files), files);
   const result = await esbuild.build({
     entryPoints: imported.map((entry) => ({
       in: `${entry.type ?? ""}|${entry.specifier}`,
@@ -98,16 +102,24 @@ export async function bundlePackages(
 /** Lets what a package calls `require` find Node's own modules, and nothing else. */
 const REQUIRE = 'import{createRequire as $}from"node:module";const require=$("/");\n';
 
-const ENTRY = "entry", PACKAGE = "npm", MISSING = "missing";
+const ENTRY = "entry", PACKAGE = "npm", JSR = "jsr", MISSING = "missing";
+
+/** A module of a JSR package, and the specifier by which the project came to it. */
+interface JsrFile extends JsrModule {
+  readonly entry: string;
+}
 
 /** Resolves and loads for the bundler, which so reads no file, and no configuration, by itself. */
 class PackageGraph {
   readonly #packages: Packages;
+  readonly #jsr: JsrPackages;
   readonly #files: SourceFiles;
   readonly #loaded = new Map<string, PackageFile>();
+  readonly #jsrLoaded = new Map<string, JsrModule>();
 
-  constructor(packages: Packages, files: SourceFiles) {
+  constructor(packages: Packages, jsr: JsrPackages, files: SourceFiles) {
     this.#packages = packages;
+    this.#jsr = jsr;
     this.#files = files;
   }
 
@@ -118,6 +130,7 @@ class PackageGraph {
         build.onResolve({ filter: /.*/ }, (args) => this.#resolve(args));
         build.onLoad({ filter: /.*/, namespace: ENTRY }, (args) => this.#loadEntry(args));
         build.onLoad({ filter: /.*/, namespace: PACKAGE }, (args) => this.#load(args));
+        build.onLoad({ filter: /.*/, namespace: JSR }, (args) => this.#loadJsr(args));
         build.onLoad({ filter: /.*/, namespace: MISSING }, ({ path }) => ({
           contents: `throw Object.assign(new Error(${
             JSON.stringify(`Cannot find module '${path}'`)
@@ -130,11 +143,14 @@ class PackageGraph {
   /** Package to a digest over those of its files that were read. */
   sources(): Record<string, Sha256> {
     const byPackage = new Map<string, string[]>();
+    const add = (name: string, line: string) => {
+      byPackage.set(name, [...byPackage.get(name) ?? [], line]);
+    };
     for (const { id, folder, path } of this.#loaded.values()) {
-      const name = `npm:${shortId(id)}`;
-      const lines = byPackage.get(name) ?? [];
-      lines.push(`${relative(folder, path)} ${this.#files.digest(path)}`);
-      byPackage.set(name, lines);
+      add(`npm:${shortId(id)}`, `${relative(folder, path)} ${this.#files.digest(path)}`);
+    }
+    for (const module of this.#jsrLoaded.values()) {
+      add(module.package, `${module.name} ${sha256(this.#jsr.read(module))}`);
     }
     return Object.fromEntries(
       [...byPackage].sort(([a], [b]) => a < b ? -1 : 1)
@@ -149,21 +165,49 @@ class PackageGraph {
       paths.add(path);
       paths.add(`${folder}/package.json`);
     }
+    for (const { path } of this.#jsrLoaded.values()) paths.add(path);
     return [...paths];
   }
 
-  #resolve({ path, kind, importer, pluginData, with: attributes }: OnResolveArgs): OnResolveResult {
+  #resolve(args: OnResolveArgs): OnResolveResult | Promise<OnResolveResult> {
+    const { path, kind, importer, namespace, pluginData, with: { type } } = args;
     if (kind === "entry-point") return { path, namespace: ENTRY };
-    const builtin = path.startsWith("node:") ? path : `node:${path}`;
-    if (path.startsWith("node:") || BUILTINS.has(path)) return { path: builtin, external: true };
-    const from = pluginData as PackageFile | undefined;
-    if (from === undefined) return this.#found(this.#packages.entry(path), attributes["type"]);
+    if (path.startsWith("node:")) return { path, external: true };
+    if (BUILTINS.has(path)) return { path: `node:${path}`, external: true };
+    if (namespace === JSR) return this.#resolveJsr(path, pluginData as JsrFile);
+    if (path.startsWith("jsr:")) return this.#enterJsr(path);
+    if (path.startsWith("npm:")) return this.#found(this.#packages.entry(path), type);
+    const from = pluginData as PackageFile;
     const way = kind === "require-call" || kind === "require-resolve" ? "require" : "import";
     const target = this.#packages.resolve(path, from, way);
-    if (target !== undefined) return this.#found(target, attributes["type"]);
+    if (target !== undefined) return this.#found(target, type);
     // A package may look for another that need not be there, and catch the error.
     if (kind !== "import-statement") return { path, namespace: MISSING };
     return { errors: [{ text: `"${path}", which ${importer} imports, is in no package` }] };
+  }
+
+  async #enterJsr(entry: string): Promise<OnResolveResult> {
+    return this.#foundJsr(await this.#jsr.entry(entry), entry);
+  }
+
+  async #resolveJsr(imported: string, from: JsrFile): Promise<OnResolveResult> {
+    const target = await this.#jsr.resolve(imported, from, from.entry);
+    if (typeof target !== "string") return this.#foundJsr(target, from.entry);
+    if (target.startsWith("node:")) return { path: target, external: true };
+    return this.#found(this.#packages.entry(target), undefined);
+  }
+
+  #foundJsr(module: JsrModule, entry: string): OnResolveResult {
+    const path = `${module.package}/${module.name}`;
+    this.#jsrLoaded.set(path, module);
+    return { path, namespace: JSR, pluginData: { ...module, entry } satisfies JsrFile };
+  }
+
+  #loadJsr({ pluginData }: OnLoadArgs): OnLoadResult {
+    const module = pluginData as JsrFile;
+    const extension = extname(module.name);
+    const loader = extension === ".json" ? "json" : extension === ".ts" ? "ts" : "js";
+    return { contents: this.#jsr.read(module), loader, pluginData: module };
   }
 
   #found(file: PackageFile, type: string | undefined): OnResolveResult {
@@ -180,7 +224,9 @@ class PackageGraph {
       const attributes = JSON.stringify({ type });
       return { contents: `export { default } from ${quoted} with ${attributes};` };
     }
-    const names = await this.#packages.commonJsNames(this.#packages.entry(specifier));
+    const names = specifier.startsWith("jsr:")
+      ? undefined
+      : await this.#packages.commonJsNames(this.#packages.entry(specifier));
     if (names === undefined) {
       return {
         contents:

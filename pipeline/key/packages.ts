@@ -52,6 +52,8 @@ export interface PackageFile {
   readonly path: string;
 }
 
+const PACKAGE = /^(npm|jsr):/;
+
 /** How a module asks for another. */
 export type ImportKind = "import" | "require";
 
@@ -85,14 +87,14 @@ export class Packages {
     this.files = [configPath, lockPath];
   }
 
-  /** The `npm:` specifier that an import of the project names; `undefined` for none. */
+  /** The `npm:` or `jsr:` specifier that an import of the project names; `undefined` for none. */
   specifier(imported: string): string | undefined {
-    if (imported.startsWith("npm:")) return imported;
+    if (PACKAGE.test(imported)) return imported;
     const mapped = this.#imports[imported];
-    if (mapped !== undefined) return mapped.startsWith("npm:") ? mapped : undefined;
+    if (mapped !== undefined) return PACKAGE.test(mapped) ? mapped : undefined;
     // A subpath of a mapped package: "tfjs/dist/x" with "tfjs" mapped.
     for (const [name, target] of Object.entries(this.#imports)) {
-      if (imported.startsWith(`${name}/`) && target.startsWith("npm:")) {
+      if (imported.startsWith(`${name}/`) && PACKAGE.test(target)) {
         return `${target}${imported.slice(name.length)}`;
       }
     }

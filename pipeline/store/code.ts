@@ -117,7 +117,7 @@ async function bundleAll(
   const packagesOf = (imported: readonly PackageImport[]) => {
     const id = JSON.stringify(imported);
     let made = sets.get(id);
-    if (!made) sets.set(id, made = bundlePackages(imported, packages, files));
+    if (!made) sets.set(id, made = bundlePackages(imported, { root, packages, files }));
     return made;
   };
   const { stop } = await import("esbuild");

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { linkPackages } from "../../rig/package_cache.ts";
 import { mainText, type TestProject, toyProject, writeStage } from "../../rig/project.ts";
 
 const EXPERIMENT = `experiment: toy
@@ -148,20 +147,7 @@ export function unused(): number {
   project.write("lib/table.json", '{ "offset": 5 }\n');
   project.write("experiments/toy.yaml", EXPERIMENT);
   project.write("main.ts", mainText(Object.keys(INSTANCES)));
-  return Object.assign(project, { packages: privateCache(project) });
-}
-
-/** Copies Deno's cache of packages, by links, to a folder in the project; returns its registry's. */
-function privateCache(project: TestProject): string {
-  const bundler = fileURLToPath(import.meta.resolve("esbuild"));
-  const [, npm = "", registry = ""] = /^(.*\/npm)\/([^/]+)\/esbuild\//.exec(bundler) ?? [];
-  Deno.mkdirSync(project.path("cache"));
-  const target = project.path("cache/npm");
-  const copied = ["-al", "-r"].some((flag) =>
-    new Deno.Command("cp", { args: [flag, npm, target], stderr: "null" }).outputSync().success
-  );
-  if (!copied) throw new Error(`Cannot copy ${npm}`);
-  return join(target, registry);
+  return Object.assign(project, { packages: linkPackages(project.path("cache")) });
 }
 
 /** Replaces a file that may be a link: the original stays. */
