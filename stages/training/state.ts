@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { type Moments, zeroMoments } from "../../models/optimizer.ts";
 import {
+  checkShapes,
   disposeParameters,
   initialParameters,
   type Parameters,
@@ -15,6 +15,7 @@ import {
   type Start,
 } from "../../models/parameters.ts";
 import { decodeTensors, encodeTensors, type StoredTensor } from "../../models/safetensors.ts";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
 /** A run's tensors, and where it stands: with them it can be resumed, bit for bit. */
 export interface TrainingState<Progress> {
@@ -36,12 +37,7 @@ export function freshState<Progress>(
   return { parameters, moments, best: new Map(), progress: options.progress };
 }
 
-const CHECKPOINT = "checkpoint.safetensors";
-
-/**
- * Writes the state into `folder` under a temporary name, syncs, then renames: a checkpoint is whole
- * or absent, also after a power cut. Does nothing without a folder.
- */
+/** Saves the state as the folder's newest checkpoint. Does nothing without a folder. */
 export async function saveState<Progress>(
   folder: string | undefined,
   state: TrainingState<Progress>,
@@ -57,43 +53,46 @@ export async function saveState<Progress>(
   put("first", await moments("first"));
   put("second", await moments("second"));
   put("best", state.best);
-  const bytes = encodeTensors({ metadata: { progress: JSON.stringify(state.progress) }, tensors });
-  const path = join(folder, CHECKPOINT);
-  using file = Deno.openSync(`${path}.partial`, { write: true, create: true, truncate: true });
-  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
-  file.syncSync();
-  Deno.renameSync(`${path}.partial`, path);
+  const metadata = { progress: JSON.stringify(state.progress) };
+  writeCheckpoint(folder, encodeTensors({ metadata, tensors }));
 }
 
-/** The state of the last checkpoint in `folder`; `undefined` if there is none. */
+/** The state of the newest whole checkpoint in `folder`; `undefined` if there is none. */
 export function loadState<Progress>(
   folder: string | undefined,
   specs: readonly ParameterSpec[],
 ): TrainingState<Progress> | undefined {
   if (folder === undefined) return undefined;
-  let bytes: Uint8Array;
-  try {
-    bytes = Deno.readFileSync(join(folder, CHECKPOINT));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  const { metadata, tensors } = decodeTensors(bytes);
-  const part = (prefix: string) =>
-    new Map(
-      [...tensors].filter(([name]) => name.startsWith(`${prefix}/`)).map(([name, tensor]) => [
-        name.slice(prefix.length + 1),
-        tensor,
-      ]),
-    );
-  const parameters = parametersFrom(specs, part("parameter"));
-  const first = parametersFrom(specs, part("first"));
-  const second = parametersFrom(specs, part("second"));
+  const stored = readCheckpoint(folder, (content) => decodeState<Progress>(content, specs));
+  if (stored === undefined) return undefined;
+  const parameters = parametersFrom(specs, stored.parameter);
+  const first = parametersFrom(specs, stored.first);
+  const second = parametersFrom(specs, stored.second);
   const moments = new Map(
     specs.map(({ name }) => [name, { first: first.get(name)!, second: second.get(name)! }]),
   );
-  const progress = JSON.parse(metadata.progress!) as Progress;
-  return { parameters, moments, best: part("best"), progress };
+  return { parameters, moments, best: stored.best, progress: stored.progress };
+}
+
+/** @throws {SyntaxError | RangeError} If the content is not the state of such a model. */
+function decodeState<Progress>(content: Uint8Array, specs: readonly ParameterSpec[]) {
+  const { metadata, tensors } = decodeTensors(content);
+  const part = (prefix: string) => {
+    const values = new Map<string, StoredTensor>();
+    for (const [name, tensor] of tensors) {
+      if (name.startsWith(`${prefix}/`)) values.set(name.slice(prefix.length + 1), tensor);
+    }
+    // Before the first evaluation there are no best weights.
+    if (prefix !== "best" || values.size > 0) checkShapes(specs, values);
+    return values;
+  };
+  return {
+    parameter: part("parameter"),
+    first: part("first"),
+    second: part("second"),
+    best: part("best"),
+    progress: JSON.parse(metadata.progress!) as Progress,
+  };
 }
 
 /** Frees a state's tensors. */

@@ -4,6 +4,7 @@ import { generate } from "../../stages/generate.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyText } from "./toy_corpus.ts";
+import { copyDamaged, unsaid } from "./training/damaged_checkpoints.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
@@ -79,6 +80,20 @@ Deno.test("how often a language model's checkpoints are saved changes no bit, in
       "killed",
     );
     assertEquals(await trained({}, { checkpoints: killed }), undisturbed, `${checkpoint_every}`);
+  }
+});
+
+Deno.test("a language model resumed from damaged checkpoints equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  const saved = temporaryFolder();
+  await assertRejects(() => trained({}, { checkpoints: saved, dieAt: 11 }), Error, "killed");
+  for (let trial = 0; trial < 100; trial++) {
+    const checkpoints = join(temporaryFolder(), "checkpoints");
+    copyDamaged(saved, checkpoints, trial);
+    const warnings = await unsaid(async () =>
+      assertEquals(await trained({}, { checkpoints }), undisturbed, `trial ${trial}`)
+    );
+    assertEquals(warnings, trial % 4 === 0 ? 2 : 1, `trial ${trial}`);
   }
 });
 

@@ -4,6 +4,7 @@ import { decodeTensors } from "../../models/safetensors.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
+import { copyDamaged, unsaid } from "./training/damaged_checkpoints.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
@@ -100,6 +101,20 @@ Deno.test("a resumed run does not repeat the steps before its checkpoint", async
   await assertRejects(() => trained({}, { checkpoints, dieAt: 9 }), Error, "killed");
   // Step 8 was checkpointed: dying "at step 8" cannot happen again.
   await trained({}, { checkpoints, dieAt: 8 });
+});
+
+Deno.test("a run resumed from damaged checkpoints equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  const saved = temporaryFolder();
+  await assertRejects(() => trained({}, { checkpoints: saved, dieAt: 9 }), Error, "killed");
+  for (let trial = 0; trial < 150; trial++) {
+    const checkpoints = join(temporaryFolder(), "checkpoints");
+    copyDamaged(saved, checkpoints, trial);
+    const warnings = await unsaid(async () =>
+      assertEquals(await trained({}, { checkpoints }), undisturbed, `trial ${trial}`)
+    );
+    assertEquals(warnings, trial % 4 === 0 ? 2 : 1, `trial ${trial}`);
+  }
 });
 
 Deno.test("the memory limit changes sums by rounding alone", async () => {
