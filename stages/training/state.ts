@@ -27,16 +27,6 @@ export interface TrainingState<Progress> {
   readonly progress: Progress;
 }
 
-/** The state before the first step; to be disposed. */
-export function freshState<Progress>(
-  specs: readonly ParameterSpec[],
-  options: { start: Start; progress: Progress },
-): TrainingState<Progress> {
-  const parameters = initialParameters(specs, options.start);
-  const moments = zeroMoments(parameters);
-  return { parameters, moments, best: new Map(), progress: options.progress };
-}
-
 /** Saves the state as the folder's newest checkpoint. Does nothing without a folder. */
 export async function saveState<Progress>(
   folder: string | undefined,
@@ -57,25 +47,40 @@ export async function saveState<Progress>(
   writeCheckpoint(folder, encodeTensors({ metadata, tensors }));
 }
 
-/** The state of the newest whole checkpoint in `folder`; `undefined` if there is none. */
-export function loadState<Progress>(
+/**
+ * The state of the newest whole checkpoint in `folder`, or the state before the first step where there
+ * is none; to be disposed.
+ *
+ * @param fresh Where a training starts; its progress has the form that any progress must have.
+ */
+export function openState<Progress extends object>(
   folder: string | undefined,
   specs: readonly ParameterSpec[],
-): TrainingState<Progress> | undefined {
-  if (folder === undefined) return undefined;
-  const stored = readCheckpoint(folder, (content) => decodeState<Progress>(content, specs));
-  if (stored === undefined) return undefined;
-  const parameters = parametersFrom(specs, stored.parameter);
-  const first = parametersFrom(specs, stored.first);
-  const second = parametersFrom(specs, stored.second);
+  fresh: { readonly start: Start; readonly progress: Progress },
+): TrainingState<Progress> {
+  const stored = folder === undefined
+    ? undefined
+    : readCheckpoint(folder, (content) => decodeState(content, specs, fresh.progress));
+  if (stored === undefined) {
+    const parameters = initialParameters(specs, fresh.start);
+    const moments = zeroMoments(parameters);
+    return { parameters, moments, best: new Map(), progress: fresh.progress };
+  }
+  const [parameters, first, second] = [stored.parameter, stored.first, stored.second].map(
+    (values) => parametersFrom(specs, values),
+  ) as [Parameters, Parameters, Parameters];
   const moments = new Map(
     specs.map(({ name }) => [name, { first: first.get(name)!, second: second.get(name)! }]),
   );
   return { parameters, moments, best: stored.best, progress: stored.progress };
 }
 
-/** @throws {SyntaxError | RangeError} If the content is not the state of such a model. */
-function decodeState<Progress>(content: Uint8Array, specs: readonly ParameterSpec[]) {
+/** @throws {SyntaxError | RangeError} If the content is not the state of such a training. */
+function decodeState<Progress extends object>(
+  content: Uint8Array,
+  specs: readonly ParameterSpec[],
+  form: Progress,
+) {
   const { metadata, tensors } = decodeTensors(content);
   const part = (prefix: string) => {
     const values = new Map<string, StoredTensor>();
@@ -86,13 +91,26 @@ function decodeState<Progress>(content: Uint8Array, specs: readonly ParameterSpe
     if (prefix !== "best" || values.size > 0) checkShapes(specs, values);
     return values;
   };
+  const progress: unknown = JSON.parse(metadata.progress ?? "null");
+  if (!hasForm(progress, form)) {
+    throw new SyntaxError(`its progress must have the form of ${JSON.stringify(form)}`);
+  }
   return {
     parameter: part("parameter"),
     first: part("first"),
     second: part("second"),
     best: part("best"),
-    progress: JSON.parse(metadata.progress!) as Progress,
+    progress,
   };
+}
+
+/** Whether a value has the fields of another, and each the type it has there. */
+function hasForm<T extends object>(value: unknown, form: T): value is T {
+  const formOf = (fields: object) =>
+    Object.entries(fields).map(([name, field]) =>
+      `${name} ${Array.isArray(field) ? "array" : typeof field}`
+    ).sort().join();
+  return typeof value === "object" && value !== null && formOf(value) === formOf(form);
 }
 
 /** Frees a state's tensors. */

@@ -23,7 +23,13 @@ interface Run {
 
 async function trained(
   params: Record<string, unknown> = {},
-  options: { validation?: boolean; checkpoints?: string; dieAt?: number } = {},
+  options: {
+    validation?: boolean;
+    checkpoints?: string;
+    dieAt?: number;
+    onStep?: (step: number) => void;
+    stopping?: AbortSignal;
+  } = {},
 ): Promise<Run> {
   const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
@@ -32,7 +38,9 @@ async function trained(
     directory,
     inputs: { tokens: artifact(corpus) },
     ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    ...(options.stopping === undefined ? {} : { stopping: options.stopping }),
     progress({ done }) {
+      options.onStep?.(done);
       if (done === options.dieAt) throw new Error("killed");
     },
   });
@@ -93,6 +101,22 @@ Deno.test("how often checkpoints are saved changes no bit, interrupted or not", 
     );
     // Resumed by a run that saves as often as the first one does.
     assertEquals(await trained({}, { checkpoints: killed }), undisturbed, `${checkpoint_every}`);
+  }
+});
+
+Deno.test("a run that is asked to stop at any step is resumed from there, with the same bits", async () => {
+  const undisturbed = await trained();
+  for (const stopAt of [1, 2, 4, 5, 6, 10, 16]) {
+    const checkpoints = temporaryFolder();
+    const controller = new AbortController();
+    const reason = new Error("stopped");
+    const onStep = (step: number) => step === stopAt && controller.abort(reason);
+    const stopped = trained({}, { checkpoints, onStep, stopping: controller.signal });
+    assertEquals(await assertRejects(() => stopped), reason);
+    const steps: number[] = [];
+    const resumed = await trained({}, { checkpoints, onStep: (step) => steps.push(step) });
+    assertEquals(resumed, undisturbed, `stopped after step ${stopAt}`);
+    assertEquals(steps[0], stopAt + 2, "the step that was on its way is the last");
   }
 });
 

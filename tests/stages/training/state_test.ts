@@ -3,7 +3,12 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { startBackend } from "../../../models/backend.ts";
 import { type ParameterSpec, readParameters } from "../../../models/parameters.ts";
-import { disposeState, freshState, loadState, saveState } from "../../../stages/training/state.ts";
+import {
+  disposeState,
+  openState,
+  saveState,
+  type TrainingState,
+} from "../../../stages/training/state.ts";
 import { temporaryFolder } from "../../rig/temporary.ts";
 import { damaged } from "./damaged_checkpoints.ts";
 
@@ -22,7 +27,7 @@ async function savedTwice(of = specs): Promise<{ folder: string; contents: strin
   const folder = temporaryFolder();
   const contents: string[] = [];
   for (const step of [1, 2]) {
-    const state = freshState<Progress>(of, { start: { seed: step }, progress: { step } });
+    const state = openState<Progress>(undefined, of, { start: { seed: step }, progress: { step } });
     state.best = new Map(
       [...await readParameters(state.parameters)].map(([name, { shape, values }]) => [
         name,
@@ -36,7 +41,9 @@ async function savedTwice(of = specs): Promise<{ folder: string; contents: strin
   return { folder, contents };
 }
 
-type State = ReturnType<typeof freshState<Progress>>;
+type State = TrainingState<Progress>;
+
+const fresh = { start: { seed: 3 }, progress: { step: 0 } };
 
 async function contentOf({ parameters, moments, best, progress }: State): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(progress));
@@ -57,15 +64,15 @@ async function contentOf({ parameters, moments, best, progress }: State): Promis
   return hash.digest("hex");
 }
 
-/** What is loaded from a folder, with what was said meanwhile. */
+/** What is loaded from a folder, `undefined` for a fresh start, with what was said meanwhile. */
 async function load(folder: string): Promise<{ content: string | undefined; said: string[] }> {
   const said: string[] = [];
   const { warn } = console;
   console.warn = (text: string) => said.push(text);
   try {
-    const state = loadState<Progress>(folder, specs);
-    const content = state === undefined ? undefined : await contentOf(state);
-    if (state !== undefined) disposeState(state);
+    const state = openState<Progress>(folder, specs, fresh);
+    const content = state.progress.step === 0 ? undefined : await contentOf(state);
+    disposeState(state);
     return { content, said };
   } finally {
     console.warn = warn;
@@ -144,7 +151,7 @@ Deno.test("an empty file, a folder, a FIFO or a link in a checkpoint's place is 
     // It stands in the way of no later checkpoint, and what was set aside of no other.
     place(join(folder, NEWEST));
     assertEquals((await load(folder)).content, contents[0], what);
-    const state = loadState<Progress>(folder, specs)!;
+    const state = openState<Progress>(folder, specs, fresh);
     for (let i = 0; i < 2; i++) await saveState(folder, state);
     disposeState(state);
     assertEquals(await load(folder), { content: contents[0], said: [] }, what);
@@ -175,6 +182,20 @@ Deno.test("a whole checkpoint of another model is set aside", async () => {
     const { content, said } = await load(folder);
     assertEquals(content, undefined);
     assertEquals(said.length, 2);
+    assertEquals(names(folder), [`${NEWEST}.bad`, `${PREVIOUS}.bad`]);
+  }
+});
+
+Deno.test("a whole checkpoint whose progress is another training's is set aside", async () => {
+  await startBackend("cpu");
+  for (const progress of [null, 3, [], {}, { step: "1" }, { step: 1, more: 2 }, { steps: 1 }]) {
+    const { folder } = await savedTwice();
+    const state = openState<Progress>(folder, specs, fresh);
+    for (let i = 0; i < 2; i++) await saveState(folder, { ...state, progress });
+    disposeState(state);
+    const { content, said } = await load(folder);
+    assertEquals(content, undefined, JSON.stringify(progress));
+    assert(said[0]!.includes("must have the form of"), said[0]);
     assertEquals(names(folder), [`${NEWEST}.bad`, `${PREVIOUS}.bad`]);
   }
 });
