@@ -4,7 +4,6 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import type { RawFile } from "./source.ts";
 
 const algorithms = ["sha256", "sha1", "md5"] as const;
 
@@ -13,15 +12,23 @@ export class ChecksumError extends Error {
   override name = "ChecksumError";
 }
 
+/** What a file's bytes must be. */
+export interface Expected
+  extends Partial<Readonly<Record<"sha256" | "sha1" | "md5", string | undefined>>> {
+  readonly bytes?: number | undefined;
+  /** The most there may be where `bytes` is not recorded. */
+  readonly maxBytes: number;
+}
+
 /** Follows a file's bytes and compares their number and every recorded checksum at the end. */
 export class Verifier {
-  readonly #file: RawFile;
+  readonly #file: Expected;
   readonly #hashes: [algorithm: (typeof algorithms)[number], hash: Hash][];
   /** Whether any checksum is recorded. */
   readonly #pinned: boolean;
   #bytes = 0;
 
-  constructor(file: RawFile) {
+  constructor(file: Expected) {
     this.#file = file;
     const recorded = algorithms.filter((algorithm) => file[algorithm] !== undefined);
     this.#pinned = recorded.length > 0;
@@ -34,13 +41,21 @@ export class Verifier {
     return this.#bytes;
   }
 
-  /** @throws {ChecksumError} If there are now more bytes than recorded. */
+  /** @throws {ChecksumError} If `more` bytes would be more than may come. */
+  expect(more: number): void {
+    const { bytes, maxBytes } = this.#file;
+    if (!(this.#bytes + more > (bytes ?? maxBytes))) return;
+    throw new ChecksumError(
+      bytes === undefined
+        ? `must have at most ${maxBytes} bytes, found more; if that is right, state its "bytes"`
+        : `must have ${bytes} bytes, found more`,
+    );
+  }
+
+  /** @throws {ChecksumError} If there are now more bytes than may come. */
   update(chunk: Uint8Array): void {
+    this.expect(chunk.length);
     this.#bytes += chunk.length;
-    const expected = this.#file.bytes;
-    if (expected !== undefined && this.#bytes > expected) {
-      throw new ChecksumError(`must have ${expected} bytes, found more`);
-    }
     for (const [, hash] of this.#hashes) hash.update(chunk);
   }
 

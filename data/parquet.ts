@@ -3,14 +3,12 @@
  *
  * @module
  */
-import {
-  type Compressors,
-  parquetMetadataAsync,
-  parquetReadObjects,
-  snappyUncompress,
-} from "hyparquet";
-import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import { type FileMetaData, parquetMetadataAsync, parquetSchema } from "hyparquet";
 import { DataError, type DataFile, tooLarge, unpackedBound } from "./lines.ts";
+import { type ColumnSchema, columnValues } from "./parquet_pages.ts";
+
+/** Most rows of one row group; a group is decoded as a whole. */
+const maxRows = 10_000_000;
 
 /**
  * Streams the named columns of a parquet file as objects, in order. Pages may be uncompressed or
@@ -25,53 +23,40 @@ export async function* parquetRows(
   using handle = await Deno.open(file.path);
   const byteLength = (await handle.stat()).size;
   const allowed = unpackedBound(file);
-  const source = {
-    byteLength,
-    slice(start: number, end: number = byteLength): ArrayBuffer {
-      if (start < 0 || end > byteLength || start > end) {
-        throw new RangeError(`bytes ${start} to ${end} of ${byteLength}`);
-      }
-      const bytes = new Uint8Array(end - start);
-      handle.seekSync(start, Deno.SeekMode.Start);
-      for (let at = 0; at < bytes.length;) {
-        const count = handle.readSync(bytes.subarray(at));
-        if (count === null) throw new RangeError(`ends at byte ${start + at}`);
-        at += count;
-      }
-      return bytes.buffer;
-    },
-  };
-  const compressors = boundedCompressors(allowed);
-  try {
-    const metadata = await parquetMetadataAsync(source);
-    const names = new Set(metadata.schema.map(({ name }) => name));
-    for (const column of columns) {
-      if (!names.has(column)) {
-        throw new DataError(
-          `Cannot read "${file.name}": no column "${column}", found ${
-            [...names].slice(1, 13).join(", ")
-          }`,
-        );
-      }
+  const slice = (start: number, end: number = byteLength) => {
+    if (!(start >= 0 && end <= byteLength && start <= end)) {
+      throw new RangeError(`bytes ${start} to ${end} of ${byteLength}`);
     }
-    let unpacked = 0;
-    let rowStart = 0;
-    for (const group of metadata.row_groups) {
-      const rows = Number(group.num_rows);
-      for (const { meta_data: column } of group.columns) {
-        if (column === undefined || !columns.includes(column.path_in_schema[0] ?? "")) continue;
-        unpacked += Number(column.total_uncompressed_size);
-        // So it is for flat columns; lists and maps cannot be text or labels.
-        if (Number(column.num_values) !== rows) throw new RangeError("values differ from rows");
+    return readAt(handle, start, end - start);
+  };
+  let unpacked = 0, characters = 0;
+  const within = (total: number) => {
+    if (!(total <= allowed)) throw new DataError(tooLarge(file.name, allowed));
+  };
+  try {
+    const metadata = await parquetMetadataAsync({ byteLength, slice });
+    const schemas = columnSchemas(metadata, columns, file.name);
+    for (const { num_rows, columns: chunks } of metadata.row_groups) {
+      const rows = Number(num_rows);
+      if (!(rows >= 0 && rows <= Math.min(maxRows, allowed))) {
+        throw new RangeError(`a row group of ${rows} rows`);
       }
-      if (!(unpacked >= 0 && unpacked <= allowed)) {
-        throw new DataError(tooLarge(file.name, allowed));
+      const values = schemas.map((schema) => {
+        const meta = chunks.map(({ meta_data }) => meta_data)
+          .find((meta) => String(meta?.path_in_schema) === schema.name);
+        if (meta === undefined) throw new RangeError(`a row group without "${schema.name}"`);
+        const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+        const chunk = slice(start, start + Number(meta.total_compressed_size));
+        const onUnpacked = (bytes: number) => within(unpacked += bytes);
+        return columnValues(chunk, { schema, meta, rows, onUnpacked });
+      });
+      for (let row = 0; row < rows; row++) {
+        const fields = schemas.map(({ name }, i) => [name, values[i]![row]] as const);
+        // A dictionary's text may be that of many rows.
+        for (const [, value] of fields) if (typeof value === "string") characters += value.length;
+        within(characters);
+        yield Object.fromEntries(fields);
       }
-      if (!(rows >= 0 && rows <= mostRows)) throw new RangeError(`a row group of ${rows} rows`);
-      const rowEnd = rowStart + rows;
-      const options = { file: source, metadata, compressors, columns: [...columns] };
-      yield* await parquetReadObjects({ ...options, rowStart, rowEnd });
-      rowStart = rowEnd;
     }
   } catch (cause) {
     if (cause instanceof DataError) throw cause;
@@ -82,22 +67,35 @@ export async function* parquetRows(
   }
 }
 
-/** Most rows of one row group; a group is decoded as a whole. */
-const mostRows = 10_000_000;
+function readAt(handle: Deno.FsFile, start: number, size: number): ArrayBuffer {
+  const bytes = new Uint8Array(size);
+  handle.seekSync(start, Deno.SeekMode.Start);
+  for (let at = 0; at < bytes.length;) {
+    const count = handle.readSync(bytes.subarray(at));
+    if (count === null) throw new RangeError(`ends at byte ${start + at}`);
+    at += count;
+  }
+  return bytes.buffer;
+}
 
-/** Decompressors that refuse to make more bytes than allowed. */
-function boundedCompressors(allowed: number): Compressors {
-  const bounded = (size: number): number => {
-    if (size >= 0 && size <= allowed) return size;
-    throw new RangeError(`a page of ${size} bytes`);
-  };
-  return {
-    SNAPPY(input, size) {
-      const output = new Uint8Array(bounded(size));
-      snappyUncompress(input, output);
-      return output;
-    },
-    GZIP: (input, size) => gunzipSync(input, { maxOutputLength: bounded(size) }),
-    ZSTD: (input, size) => zstdDecompressSync(input, { maxOutputLength: bounded(size) }),
-  };
+/** The wanted columns, which hold one value in each row. */
+function columnSchemas(
+  metadata: FileMetaData,
+  wanted: readonly string[],
+  file: string,
+): ColumnSchema[] {
+  const root = parquetSchema(metadata);
+  return wanted.map((name) => {
+    const leaf = root.children.find(({ element }) => element.name === name);
+    if (leaf === undefined) {
+      const names = root.children.slice(0, 12).map(({ element }) => element.name);
+      throw new DataError(
+        `Cannot read "${file}": no column "${name}", found ${names.join(", ")}`,
+      );
+    }
+    if (leaf.children.length > 0 || leaf.element.repetition_type === "REPEATED") {
+      throw new RangeError(`column "${name}" is a list, map or struct`);
+    }
+    return { name, path: [root, leaf] };
+  });
 }

@@ -40,6 +40,8 @@ export interface Body {
   /** First byte sent: the one asked for, or 0 where the server sends everything. */
   readonly from: number;
   readonly validator: string | undefined;
+  /** How many bytes it announces, 0 if it does not. */
+  readonly bytes: number;
   readonly chunks: AsyncGenerator<Uint8Array, void, undefined>;
 }
 
@@ -68,6 +70,7 @@ export async function openBody(url: string, request: BodyRequest): Promise<Body>
     const etag = response.headers.get("etag");
     return {
       from,
+      bytes: Number(response.headers.get("content-length") ?? 0),
       validator: etag !== null && !etag.startsWith("W/") ? etag : undefined,
       chunks: chunksOf(response, { alive, stop: () => clearTimeout(timer), controller }),
     };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { mix32, streamKey } from "./counter.ts";
+import { mix32, mixPath } from "../models/random.ts";
 
 /** Names a choice: the same seed and stream choose the same documents. */
 export interface Draw {
@@ -66,7 +66,7 @@ export function stratifiedParts(
 
 /** Documents by class, in order of class, each class in drawn order. */
 function shuffledGroups(labels: readonly number[], { seed, stream }: Draw): number[][] {
-  const key = streamKey(seed, "select", stream);
+  const key = mixPath(seed, "select", stream);
   const groups: number[][] = [];
   for (const [document, label] of labels.entries()) (groups[label] ??= []).push(document);
   // Mixing is a bijection, so that no two documents of fewer than 2³² share a priority.

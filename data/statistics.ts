@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { mix32 } from "./counter.ts";
+import { mix32 } from "../models/random.ts";
 import { TextBytes } from "./text_bytes.ts";
 
 /** Lengths in tokens, before clipping. */

@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { Counter } from "./counter.ts";
+import { Counter } from "../models/random.ts";
 import type { GeneratorParams } from "./source.ts";
 
 /** One generated document. */
@@ -63,8 +63,8 @@ export function syntheticDocument(
   const half = length >> 1;
   const signals = Math.max(1, Math.floor(length * generator.signal / 1000));
   const pairs = Math.max(1, signals >> 1);
-  const places = distinct(draw, half, Math.min(half, pairs + ((signals + 1) >> 1) + 1));
-  const mirrored = distinct(draw, half, places.length);
+  const places = draw.distinct(half, Math.min(half, pairs + ((signals + 1) >> 1) + 1));
+  const mirrored = draw.distinct(half, places.length);
   for (const [i, place] of places.entries()) {
     const other = length - 1 - mirrored[i]!;
     if (i < pairs) {
@@ -104,11 +104,4 @@ export function* syntheticCsv(
 /** A filler word's number: the k-th is about ln(n / k) / n likely, so few are common, many rare. */
 function filler(draw: Counter, words: number): number {
   return draw.below(1 + draw.below(words));
-}
-
-/** `count` different integers below `bound`, in drawn order. */
-function distinct(draw: Counter, bound: number, count: number): number[] {
-  const taken = new Set<number>();
-  while (taken.size < count) taken.add(draw.below(bound));
-  return [...taken];
 }

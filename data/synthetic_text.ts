@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { Counter } from "./counter.ts";
+import { Counter } from "../models/random.ts";
 import type { TextGeneratorParams } from "./source.ts";
 
 /** Entropy of a letter given those before it. */
@@ -25,7 +25,7 @@ export function* syntheticText(generator: TextGeneratorParams): Generator<string
   const contexts = symbols ** order;
   const successors = Array.from(
     { length: contexts },
-    (_, context) => distinct(new Counter(seed, "successors", context), symbols, shares.length),
+    (_, context) => new Counter(seed, "successors", context).distinct(symbols, shares.length),
   );
   const draw = new Counter(seed, "text");
   let context = draw.below(contexts);
@@ -38,11 +38,4 @@ export function* syntheticText(generator: TextGeneratorParams): Generator<string
     if (chunk.length === chunkLength) yield chunk, chunk = "";
   }
   if (chunk !== "") yield chunk;
-}
-
-/** `count` different integers below `bound`, in drawn order. */
-function distinct(draw: Counter, bound: number, count: number): number[] {
-  const taken = new Set<number>();
-  while (taken.size < count) taken.add(draw.below(bound));
-  return [...taken];
 }

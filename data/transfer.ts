@@ -4,7 +4,8 @@
  * @module
  */
 import { join } from "node:path";
-import { ChecksumError, Verifier } from "./checksum.ts";
+import { ChecksumError, type Expected } from "./checksum.ts";
+import { move, PartialFile, remove } from "./partial_file.ts";
 import { openBody, RequestError } from "./request.ts";
 import type { RawFile } from "./source.ts";
 
@@ -29,10 +30,14 @@ export interface TransferOptions {
   readonly backoffMs?: readonly number[];
   /** Longest silence of a server, in milliseconds. */
   readonly idleMs?: number;
+  /** Most bytes of a file whose record states no size. */
+  readonly maxBytes?: number;
 }
 
 const defaultBackoffMs = [500, 1000, 2000, 4000, 8000];
 const defaultIdleMs = 30_000;
+/** A server may send without end: a file larger than this must state its size. */
+const defaultMaxBytes = 16 * 2 ** 30;
 
 /**
  * Gets a file and verifies it: from the mirror, else from its own URLs. The destination appears
@@ -48,19 +53,20 @@ export async function transferFile(
   destination: string,
   options: TransferOptions,
 ): Promise<string | undefined> {
+  const { mirror } = options;
   const failures: string[] = [];
-  if (file.mirror !== undefined && !isUrl(options.mirror)) {
-    if (options.mirror === undefined) {
+  if (file.mirror !== undefined && !isUrl(mirror)) {
+    if (mirror === undefined) {
       failures.push(`no mirror folder is given, where it would be "${file.mirror}"`);
+    } else if (exists(join(mirror, file.mirror))) {
+      const found = await copyVerified(file, join(mirror, file.mirror), options);
+      move(options.partial, destination);
+      return found;
     } else {
-      const path = join(options.mirror, file.mirror);
-      if (exists(path)) {
-        return await copyVerified(file, path, destination, options);
-      }
       failures.push(`the mirror has no "${file.mirror}"`);
     }
   }
-  for (const url of [...mirrorUrl(file, options.mirror), ...file.urls]) {
+  for (const url of [...mirrorUrl(file, mirror), ...file.urls]) {
     try {
       const found = await fetchVerified(file, url, options);
       move(options.partial, destination);
@@ -76,25 +82,27 @@ export async function transferFile(
   throw new TransferError(`Cannot get "${file.name}": ${failures.join("; ")}`);
 }
 
+/** What a file must be, of at most so many bytes. */
+function expectedOf(file: RawFile, { maxBytes = defaultMaxBytes }: TransferOptions): Expected {
+  return { ...file, maxBytes };
+}
+
+/** Copies from the mirror folder into the partial file, and verifies it. */
 async function copyVerified(
   file: RawFile,
   path: string,
-  destination: string,
   options: TransferOptions,
 ): Promise<string | undefined> {
-  const verifier = new Verifier(file);
-  let found: string | undefined;
   const buffer = new Uint8Array(1 << 20);
   try {
     using source = await Deno.open(path);
-    using target = await Deno.open(options.partial, { write: true, create: true, truncate: true });
+    using target = await PartialFile.open(options.partial, expectedOf(file, options));
+    target.restart();
     for (let read; (read = await source.read(buffer)) !== null;) {
-      const chunk = buffer.subarray(0, read);
-      verifier.update(chunk);
-      await writeAll(target, chunk);
-      options.onBytes?.(verifier.bytes);
+      await target.append(buffer.subarray(0, read));
+      options.onBytes?.(target.bytes);
     }
-    found = verifier.finish();
+    return target.finish();
   } catch (cause) {
     remove(options.partial);
     if (!(cause instanceof ChecksumError)) throw cause;
@@ -103,8 +111,6 @@ async function copyVerified(
       { cause },
     );
   }
-  move(options.partial, destination);
-  return found;
 }
 
 /** Fetches into the partial file until it is whole, then verifies it. */
@@ -113,99 +119,65 @@ async function fetchVerified(
   url: string,
   options: TransferOptions,
 ): Promise<string | undefined> {
-  const { hosts, onBytes, backoffMs = defaultBackoffMs, idleMs = defaultIdleMs } = options;
-  using target = await Deno.open(options.partial, { read: true, write: true, create: true });
-  const partial = new PartialFile(target, file);
+  const { backoffMs = defaultBackoffMs } = options;
+  using partial = await PartialFile.open(options.partial, expectedOf(file, options));
   if (!hasChecksum(file)) partial.restart();
   else if (await partial.resume()) return undefined;
-  let validator: string | undefined;
+  const server: Server = { url, validator: undefined };
+  let furthest = partial.bytes;
   for (let attempt = 0;; attempt++) {
     // Without a checksum only the server's word joins two answers into one file.
-    if (!hasChecksum(file) && validator === undefined) partial.restart();
+    if (!hasChecksum(file) && server.validator === undefined) partial.restart();
     const before = partial.bytes;
     try {
-      const body = await openBody(url, { hosts, from: before, validator, idleMs });
-      validator = body.validator;
-      if (body.from !== partial.bytes) partial.restart();
-      for await (const chunk of body.chunks) {
-        await partial.append(chunk);
-        onBytes?.(partial.bytes);
-      }
+      await fetchRest(partial, server, options);
       if (file.bytes !== undefined && partial.bytes < file.bytes) {
         throw new RequestError(`ended after ${partial.bytes} of ${file.bytes} bytes`, true);
       }
       return partial.finish();
     } catch (error) {
-      if (error instanceof ChecksumError && before > 0) {
+      const pause = backoffMs[attempt];
+      if (error instanceof ChecksumError) {
+        if (before === 0 || pause === undefined) throw error;
         // The bytes resumed from may have been the wrong ones.
         partial.restart();
-      } else if (!(error instanceof RequestError) || !error.retry) {
+      } else if (error instanceof RequestError && error.retry) {
+        if (pause === undefined) {
+          throw new RequestError(`${error.message}; gave up after ${attempt + 1} attempts`, false);
+        }
+        if (error.rangeRefused) partial.restart();
+      } else {
         throw error;
-      } else if (error.rangeRefused) {
-        partial.restart();
-      }
-      const pause = backoffMs[attempt];
-      if (pause === undefined) {
-        if (error instanceof ChecksumError) throw error;
-        const { message } = error as RequestError;
-        throw new RequestError(`${message}; gave up after ${attempt + 1} attempts`, false);
       }
       // A server that breaks off but gets on must not use the attempts up.
-      if (partial.bytes > before + (1 << 20)) attempt = -1;
+      if (partial.bytes > furthest + (1 << 20)) attempt = -1;
+      furthest = Math.max(furthest, partial.bytes);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }
 
-/** A file under way, hashed as it grows. */
-class PartialFile {
-  readonly #target: Deno.FsFile;
-  readonly #file: RawFile;
-  #verifier: Verifier;
+/** Where a file is fetched from. */
+interface Server {
+  readonly url: string;
+  /** Strong ETag of the bytes had so far. */
+  validator: string | undefined;
+}
 
-  constructor(target: Deno.FsFile, file: RawFile) {
-    this.#target = target;
-    this.#file = file;
-    this.#verifier = new Verifier(file);
-  }
-
-  get bytes(): number {
-    return this.#verifier.bytes;
-  }
-
-  /** Takes over what an earlier attempt left; says whether that was all of it. */
-  async resume(): Promise<boolean> {
-    const buffer = new Uint8Array(1 << 20);
-    try {
-      for (let read; (read = await this.#target.read(buffer)) !== null;) {
-        this.#verifier.update(buffer.subarray(0, read));
-      }
-      if (this.bytes !== this.#file.bytes) return false;
-      this.finish();
-      return true;
-    } catch (error) {
-      if (!(error instanceof ChecksumError)) throw error;
-      this.restart();
-      return false;
-    }
-  }
-
-  restart(): void {
-    this.#target.truncateSync(0);
-    this.#target.seekSync(0, Deno.SeekMode.Start);
-    this.#verifier = new Verifier(this.#file);
-  }
-
-  async append(chunk: Uint8Array): Promise<void> {
-    this.#verifier.update(chunk);
-    await writeAll(this.#target, chunk);
-  }
-
-  /** @throws {ChecksumError} If the whole is not what the record says. */
-  finish(): string | undefined {
-    const found = this.#verifier.finish();
-    this.#target.syncSync();
-    return found;
+/** Appends what a server sends in one answer, from the byte the partial file ends at. */
+async function fetchRest(
+  partial: PartialFile,
+  server: Server,
+  { hosts, onBytes, idleMs = defaultIdleMs }: TransferOptions,
+): Promise<void> {
+  const { validator } = server;
+  const body = await openBody(server.url, { hosts, from: partial.bytes, validator, idleMs });
+  server.validator = body.validator;
+  if (body.from !== partial.bytes) partial.restart();
+  partial.expect(body.bytes);
+  for await (const chunk of body.chunks) {
+    await partial.append(chunk);
+    onBytes?.(partial.bytes);
   }
 }
 
@@ -225,10 +197,6 @@ function hasChecksum({ sha256, sha1, md5 }: RawFile): boolean {
   return (sha256 ?? sha1 ?? md5) !== undefined;
 }
 
-async function writeAll(target: Deno.FsFile, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length;) at += await target.write(chunk.subarray(at));
-}
-
 function exists(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;
@@ -237,24 +205,5 @@ function exists(path: string): boolean {
       return false;
     }
     throw error;
-  }
-}
-
-/** Renames, or where the two lie on different file systems, copies and removes. */
-function move(from: string, to: string): void {
-  try {
-    Deno.renameSync(from, to);
-  } catch (error) {
-    if ((error as { code?: string }).code !== "EXDEV") throw error;
-    Deno.copyFileSync(from, to);
-    Deno.removeSync(from);
-  }
-}
-
-function remove(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

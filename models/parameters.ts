@@ -73,14 +73,14 @@ export function initialParameters(specs: readonly ParameterSpec[], start: Start)
 }
 
 /**
- * Parameters with given values, checked against the specs.
+ * Checks that there is a value of the right shape for each parameter, and no other.
  *
- * @throws {RangeError} If a parameter is missing, left over or of another size.
+ * @throws {RangeError} If a parameter is missing, left over or of another shape.
  */
-export function parametersFrom(
+export function checkShapes(
   specs: readonly ParameterSpec[],
-  values: ReadonlyMap<string, { shape: readonly number[]; values: Float32Array }>,
-): Parameters {
+  values: ReadonlyMap<string, { readonly shape: readonly number[] }>,
+): void {
   const names = new Set(specs.map((spec) => spec.name));
   const extra = [...values.keys()].filter((name) => !names.has(name));
   if (extra.length > 0) {
@@ -96,6 +96,18 @@ export function parametersFrom(
       );
     }
   }
+}
+
+/**
+ * Parameters with given values.
+ *
+ * @throws {RangeError} As {@linkcode checkShapes}.
+ */
+export function parametersFrom(
+  specs: readonly ParameterSpec[],
+  values: ReadonlyMap<string, { shape: readonly number[]; values: Float32Array }>,
+): Parameters {
+  checkShapes(specs, values);
   return new Map(
     specs.map(({ name, shape }) => [name, variable(values.get(name)!.values, shape)]),
   );

@@ -8,8 +8,13 @@
  * @module
  */
 
-const LN2_HIGH = 0.693147180369123816490; // its low 32 bits are zero: k × it is exact
-const LN2_LOW = 1.90821492927058770002e-10;
+/** log₂ e. */
+export const LOG2_E = 1.4426950408889634;
+/** 1/√(2π). */
+export const INVERSE_ROOT_TWO_PI = 0.3989422804014327;
+/** ln 2 in two parts: the low 32 bits of this one are zero, so that an integer times it is exact. */
+export const LN2_HIGH = 0.693147180369123816490;
+export const LN2_LOW = 1.90821492927058770002e-10;
 const HALF_PI_HIGH = 1.57079632673412561417; // the first 33 bits of π/2
 const HALF_PI_MIDDLE = 6.07710050630396597660e-11; // the next 33
 const HALF_PI_LOW = 2.02226624879595063154e-21;
@@ -28,7 +33,7 @@ function powerOfTwo(k: number): number {
 export function exp(x: number): number {
   if (!(x < 709.78)) return x > 709.78 ? Infinity : x;
   if (x < -708.39) return 0;
-  const k = Math.floor(x * 1.4426950408889634 + 0.5);
+  const k = Math.floor(x * LOG2_E + 0.5);
   const high = x - k * LN2_HIGH;
   const low = k * LN2_LOW;
   const r = high - low;

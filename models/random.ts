@@ -1,10 +1,12 @@
 /**
- * Counter-based random streams: any number of a stream can be computed on its own, from the run's
- * seed, the stream's name and the number's index. Nothing is shared between two uses.
+ * Counter-based random streams: any number of a stream can be computed on its own, from a seed, the
+ * stream's name and the number's index. Nothing is shared between two uses, and all arithmetic is
+ * modulo 2³², so that the numbers are the same on every machine.
  *
- * The generator is Threefry-4x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3", SC 2011). All its arithmetic is modulo 2³², so its numbers are the
- * same on every machine.
+ * There are two generators. Models draw by Threefry-4x32 with 20 rounds (Salmon, Moraes, Dror & Shaw,
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Corpora and splits are drawn by
+ * {@linkcode Counter}, which is lighter; another generator would give other corpora, and so other
+ * results. Anything new draws by Threefry.
  *
  * @module
  */
@@ -13,7 +15,8 @@ import { cosTurns, ln, sinTurns } from "./portable_math.ts";
 /** A stream: 128 bits that fix every number drawn from it. */
 export type StreamKey = readonly [number, number, number, number];
 
-const PARITY = 0x1bd11bda;
+/** Sets the last word of an extended key. */
+export const PARITY = 0x1bd11bda;
 
 /** Rotations of even and of odd rounds of four, in the order in which they are applied. */
 export const ROTATIONS = [
@@ -171,4 +174,66 @@ export function permutation(key: StreamKey, count: number): Uint32Array {
     order[chosen] = moved;
   }
   return order;
+}
+
+/**
+ * Mixes 32 bits so that every input bit moves about half of the output bits; a bijection. Two
+ * multiply-xorshift rounds, with the constants Wellons found by search for least bias
+ * ("Prospecting for hash functions", 2018: `lowbias32`).
+ */
+export function mix32(x: number): number {
+  x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
+  x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** A seed and a path of names or numbers, mixed to 32 bits. */
+export function mixPath(seed: number, ...path: readonly (string | number)[]): number {
+  let key = mix32(seed ^ 0x9e3779b9);
+  key = mix32(key ^ Math.floor(seed / 0x1_0000_0000));
+  for (const part of path) {
+    if (typeof part === "number") {
+      key = mix32((key + 0x85ebca6b) ^ part);
+    } else {
+      for (let i = 0; i < part.length; i++) key = mix32((key + 0xc2b2ae35) ^ part.charCodeAt(i));
+      key = mix32(key ^ part.length);
+    }
+  }
+  return key;
+}
+
+/** Draws integers for corpora and splits, one after the other: of a seed and a path by {@linkcode mix32}. */
+export class Counter {
+  readonly #key: number;
+  #drawn = 0;
+
+  constructor(seed: number, ...path: readonly (string | number)[]) {
+    this.#key = mixPath(seed, ...path);
+  }
+
+  /** The next 32 bits. */
+  next(): number {
+    this.#drawn += 1;
+    return mix32(mix32(this.#key ^ Math.imul(this.#drawn, 0x9e3779b9)) + this.#key);
+  }
+
+  /**
+   * The next integer from 0 to `bound` - 1, all equally likely up to bound / 2³².
+   *
+   * @throws {RangeError} If `bound` is not an integer from 1 to 2²¹, past which the product would
+   * not be exact in a double.
+   */
+  below(bound: number): number {
+    if (!Number.isInteger(bound) || bound < 1 || bound > 0x200000) {
+      throw new RangeError(`Cannot draw an integer below ${bound}: must be from 1 to 2097152`);
+    }
+    return Math.floor(this.next() * bound / 0x1_0000_0000);
+  }
+
+  /** `count` different integers below `bound`, in drawn order. */
+  distinct(bound: number, count: number): number[] {
+    const taken = new Set<number>();
+    while (taken.size < count) taken.add(this.below(bound));
+    return [...taken];
+  }
 }

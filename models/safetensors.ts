@@ -56,42 +56,59 @@ function order(a: string, b: string): number {
  * @throws {SyntaxError} If they are not a safetensors file of float32 arrays.
  */
 export function decodeTensors(bytes: Uint8Array): TensorFile {
-  const fail = (found: string): never => {
-    throw new SyntaxError(`Cannot read tensors: ${found}`);
-  };
   if (bytes.length < 8) fail(`the file must have 8 bytes at least, found ${bytes.length}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = 8 + Number(view.getBigUint64(0, true));
   if (!(start <= bytes.length)) {
     fail(`the header must end within the file's ${bytes.length} bytes, found its end at ${start}`);
   }
-  let header: Record<string, unknown>;
+  const { __metadata__: metadata = {}, ...entries } = readHeader(bytes.subarray(8, start));
+  if (!isTable(metadata) || !Object.values(metadata).every((value) => typeof value === "string")) {
+    fail("the metadata must be strings by name");
+  }
+  const arrays = bytes.subarray(start);
+  const tensors = new Map<string, StoredTensor>();
+  for (const [name, entry] of Object.entries(entries)) {
+    tensors.set(name, readTensor(arrays, name, entry));
+  }
+  return { metadata: metadata as Record<string, string>, tensors };
+}
+
+function readHeader(bytes: Uint8Array): Record<string, unknown> {
+  let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, start)));
+    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
     throw new SyntaxError("Cannot read tensors: the header must be JSON", { cause });
   }
-  const tensors = new Map<string, StoredTensor>();
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    const { dtype, shape, data_offsets: place } = entry as {
-      dtype?: unknown;
-      shape?: number[];
-      data_offsets?: [number, number];
-    };
-    if (dtype !== "F32" || !Array.isArray(shape) || !Array.isArray(place)) {
-      fail(`tensor "${name}" must be F32 with a shape and data_offsets, found ${dtype}`);
-    }
-    const [from, to] = place!;
-    const size = shape!.reduce((product, n) => product * n, 1);
-    if (to - from !== size * 4 || from < 0 || start + to > bytes.length) {
-      fail(
-        `tensor "${name}" of shape [${shape}] must take ${size * 4} bytes of the file, found ` +
-          `${from} to ${to} of ${bytes.length - start}`,
-      );
-    }
-    const copy = bytes.slice(start + from, start + to);
-    tensors.set(name, { shape: shape!, values: new Float32Array(copy.buffer) });
+  return isTable(header) ? header : fail("the header must be a JSON object");
+}
+
+function readTensor(arrays: Uint8Array, name: string, entry: unknown): StoredTensor {
+  const { dtype, shape, data_offsets: place } = isTable(entry) ? entry : {};
+  if (dtype !== "F32" || !isWhole(shape) || !isWhole(place) || place.length !== 2) {
+    return fail(`tensor "${name}" must be F32 with a shape and data_offsets, found ${dtype}`);
   }
-  return { metadata: (header.__metadata__ ?? {}) as Record<string, string>, tensors };
+  const [from, to] = place as [number, number];
+  const size = shape.reduce((product, n) => product * n, 1);
+  if (to - from !== size * 4 || to > arrays.length) {
+    fail(
+      `tensor "${name}" of shape [${shape}] must take ${size * 4} bytes of the file, found ` +
+        `${from} to ${to} of ${arrays.length}`,
+    );
+  }
+  return { shape, values: new Float32Array(arrays.slice(from, to).buffer) };
+}
+
+function fail(found: string): never {
+  throw new SyntaxError(`Cannot read tensors: ${found}`);
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is a list of whole numbers from 0. */
+function isWhole(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((n) => Number.isSafeInteger(n) && n >= 0);
 }

@@ -11,17 +11,11 @@ import { parameterCount, readParameters } from "../models/parameters.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { encodeTensors } from "../models/safetensors.ts";
 import { measure, trainStep } from "../models/training.ts";
-import { MOST_UNREAD, readScalars } from "../models/webgpu.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import {
-  disposeState,
-  freshState,
-  loadState,
-  saveState,
-  type TrainingState,
-} from "./training/state.ts";
+import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainParams } from "./train.ts";
 
@@ -45,8 +39,6 @@ interface Progress {
   bestEpoch: number;
 }
 
-type Loss = ReturnType<typeof trainStep>;
-
 type State = TrainingState<Progress>;
 
 export const run: Run<TrainParams> = withinMemory(
@@ -68,29 +60,15 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     );
   }
   const file = readTokenFile(context.input("tokens").path);
-  const shape: ClassifierShape = {
-    fusion: p.fusion,
-    gateTaps: p.gate_taps,
-    gateReduce: p.gate_reduce,
-    encoding: p.encoding,
-    maxDistance: p.max_distance,
-    vocabulary: file.vocabularySize,
-    maxLength: file.maxLength,
-    classes: file.classes.length,
-    d: p.d_model,
-    heads: p.heads,
-    layers: p.layers,
-    dFf: p.d_ff,
-    activation: p.activation,
-  };
+  const shape = shapeOf(p, file);
   const specs = classifierSpecs(shape);
   await startBackend(context.backend);
   const variant = p.protocol === "authors-code" ? `${p.fusion}/${p.encoding}` : undefined;
-  const state = loadState<Progress>(context.checkpoints, specs) ?? freshState(specs, {
+  const state = openState<Progress>(context.checkpoints, specs, {
     start: { seed: p.seed, variant },
     progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
   });
-  await trainEpochs(context, { shape, file, state });
+  await runTraining(context, new EpochTraining(p, { shape, file, state }));
   const { progress } = state;
   writeJson(context.output("history"), {
     protocol: p.protocol,
@@ -108,6 +86,24 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
   context.metric("validationAccuracy", best.validationAccuracy);
   context.metric("bestEpoch", best.epoch);
   disposeState(state);
+}
+
+function shapeOf(p: TrainParams, file: TokenFile): ClassifierShape {
+  return {
+    fusion: p.fusion,
+    gateTaps: p.gate_taps,
+    gateReduce: p.gate_reduce,
+    encoding: p.encoding,
+    maxDistance: p.max_distance,
+    vocabulary: file.vocabularySize,
+    maxLength: file.maxLength,
+    classes: file.classes.length,
+    d: p.d_model,
+    heads: p.heads,
+    layers: p.layers,
+    dFf: p.d_ff,
+    activation: p.activation,
+  };
 }
 
 /** A corpus's documents for training and for validation. */
@@ -141,103 +137,114 @@ function parts(file: TokenFile, p: TrainParams): Parts {
   };
 }
 
-async function trainEpochs(
-  context: StageContext<TrainParams>,
-  { shape, file, state }: { shape: ClassifierShape; file: TokenFile; state: State },
-): Promise<void> {
-  const p = context.params;
-  const { train, validation } = parts(file, p);
-  const documents = train.chosen.length;
-  const stepsPerEpoch = Math.ceil(documents / p.batch);
-  const { progress } = state;
-  // Reading a loss waits for the device: on a GPU that is done seldom. But what is sent there for a
-  // step takes memory until it is done, so that many tokens do not wait unread.
-  const readEvery = context.backend === "webgpu" ? 50 : 5;
-  let unread = 0;
-  while (progress.epoch < p.epochs && !exhausted(progress, p)) {
-    const order = permutation(streamKey(p.seed, `shuffle/epoch.${progress.epoch}`), documents);
-    const pending: { loss: Loss; n: number }[] = [];
-    const flush = async () => {
-      if (pending.length === 0) return;
-      const losses = await readScalars(pending.map(({ loss }) => loss));
-      pending.splice(0).forEach(({ loss, n }, i) => {
-        progress.lossSum += losses[i]! * n;
-        loss.dispose();
-      });
-      unread = 0;
-      if (!Number.isFinite(progress.lossSum)) {
-        throw new StageError(
-          `Cannot train: the loss must stay finite, found ${progress.lossSum} by step ` +
-            `${progress.steps}; lower learning_rate`,
-        );
-      }
-    };
-    while (progress.batches < stepsPerEpoch) {
-      const start = progress.batches * p.batch;
-      const end = Math.min(documents, start + p.batch);
-      const chosen = Array.from(order.subarray(start, end), (i) => train.chosen[i]!);
-      const loss = trainStep(state.parameters, {
-        shape,
-        documents: train.documents,
-        chosen,
-        seed: p.seed,
-        step: progress.steps + 1,
-        dropoutRate: p.dropout,
-        optimizer: {
-          kind: p.optimizer,
-          learningRate: p.learning_rate,
-          weightDecay: p.weight_decay,
-        },
-        moments: state.moments,
-        clipNorm: p.clip_norm ?? undefined,
-        chunkTokens: p.chunk_tokens,
-      });
-      pending.push({ loss, n: chosen.length });
-      unread += tokensOf(train.documents, chosen);
-      progress.batches++;
-      progress.steps++;
-      if (
-        progress.steps % readEvery === 0 || progress.batches === stepsPerEpoch ||
-        unread >= MOST_UNREAD * p.chunk_tokens
-      ) await flush();
-      if (progress.steps % p.checkpoint_every === 0) {
-        await flush();
-        await saveState(context.checkpoints, state);
-      }
-      const seen = Math.min(documents, progress.batches * p.batch);
-      context.progress({
-        done: progress.steps,
-        total: stepsPerEpoch * p.epochs,
-        unit: "steps",
-        ...(pending.length === 0 ? { values: { loss: progress.lossSum / seen } } : {}),
-      });
-    }
-    const measured = await measure(state.parameters, {
-      shape,
-      ...validation,
+/** Epoch by epoch: shuffled batches, then an evaluation on the validation documents. */
+class EpochTraining implements Training<Progress> {
+  readonly state: State;
+  readonly steps: number;
+  readonly #shape: ClassifierShape;
+  readonly #params: TrainParams;
+  readonly #parts: Parts;
+  readonly #documents: number;
+  readonly #batches: number;
+  /** The current epoch's order of documents. */
+  #order: { readonly epoch: number; readonly places: Uint32Array } | undefined;
+
+  constructor(
+    params: TrainParams,
+    { shape, file, state }: { shape: ClassifierShape; file: TokenFile; state: State },
+  ) {
+    this.state = state;
+    this.#shape = shape;
+    this.#params = params;
+    this.#parts = parts(file, params);
+    this.#documents = this.#parts.train.chosen.length;
+    this.#batches = Math.ceil(this.#documents / params.batch);
+    this.steps = this.#batches * params.epochs;
+  }
+
+  isDue(): boolean {
+    return this.state.progress.batches === this.#batches;
+  }
+
+  isDone(): boolean {
+    const { progress } = this.state;
+    return progress.epoch >= this.#params.epochs || exhausted(progress, this.#params);
+  }
+
+  step(): Step {
+    const p = this.#params;
+    const { progress, parameters, moments } = this.state;
+    const { documents, chosen: all } = this.#parts.train;
+    const start = progress.batches * p.batch;
+    const places = this.#places().subarray(start, start + p.batch);
+    const chosen = Array.from(places, (i) => all[i]!);
+    const loss = trainStep(parameters, {
+      shape: this.#shape,
+      documents,
+      chosen,
+      seed: p.seed,
+      step: progress.steps + 1,
+      dropoutRate: p.dropout,
+      optimizer: {
+        kind: p.optimizer,
+        learningRate: p.learning_rate,
+        weightDecay: p.weight_decay,
+      },
+      moments,
+      clipNorm: p.clip_norm ?? undefined,
       chunkTokens: p.chunk_tokens,
     });
-    await finishEpoch(state, {
-      epoch: progress.epoch + 1,
-      trainLoss: progress.lossSum / documents,
+    progress.batches++;
+    return { loss, examples: chosen.length, tokens: tokensOf(documents, chosen) };
+  }
+
+  record(loss: number, examples: number): void {
+    const { progress } = this.state;
+    progress.lossSum += loss * examples;
+    if (Number.isFinite(progress.lossSum)) return;
+    throw new StageError(
+      `Cannot train: the loss must stay finite, found ${progress.lossSum} by step ` +
+        `${progress.steps}; lower learning_rate`,
+    );
+  }
+
+  shownLoss(): number {
+    const { lossSum, batches } = this.state.progress;
+    return lossSum / Math.min(this.#documents, batches * this.#params.batch);
+  }
+
+  /** Records the epoch, and keeps its weights if it is better than all before. */
+  async evaluate(): Promise<void> {
+    const { state: { parameters, progress } } = this;
+    const measured = await measure(parameters, {
+      shape: this.#shape,
+      ...this.#parts.validation,
+      chunkTokens: this.#params.chunk_tokens,
+    });
+    const best = progress.epochs[progress.bestEpoch - 1];
+    const epoch = {
+      epoch: ++progress.epoch,
+      trainLoss: progress.lossSum / this.#documents,
       validationLoss: measured.lossNats,
       validationAccuracy: measured.correct / measured.documents,
-    });
+    };
+    progress.epochs.push(epoch);
+    if (best === undefined || epoch.validationAccuracy > best.validationAccuracy) {
+      progress.bestEpoch = epoch.epoch;
+      this.state.best = await readParameters(parameters);
+    }
+    progress.batches = 0;
+    progress.lossSum = 0;
   }
-}
 
-/** Records an epoch, and keeps its weights if it is better than all before. */
-async function finishEpoch(state: State, epoch: Epoch): Promise<void> {
-  const { progress } = state;
-  const best = progress.epochs[progress.bestEpoch - 1];
-  progress.epochs.push(epoch);
-  if (best === undefined || epoch.validationAccuracy > best.validationAccuracy) {
-    progress.bestEpoch = epoch.epoch;
-    state.best = await readParameters(state.parameters);
+  #places(): Uint32Array {
+    const { epoch } = this.state.progress;
+    if (this.#order?.epoch !== epoch) {
+      const key = streamKey(this.#params.seed, `shuffle/epoch.${epoch}`);
+      this.#order = { epoch, places: permutation(key, this.#documents) };
+    }
+    return this.#order.places;
   }
-  progress.epoch++;
-  progress.batches = 0;
-  progress.lossSum = 0;
 }
 
 /** Whether the last `patience` epochs each failed to beat the best before them by `min_delta`. */

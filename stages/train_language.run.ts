@@ -11,17 +11,11 @@ import { RUNS } from "../models/intensity_runs.ts";
 import { cosineRate } from "../models/optimizer.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { encodeTensors } from "../models/safetensors.ts";
-import { MOST_UNREAD, readTensor } from "../models/webgpu.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import {
-  disposeState,
-  freshState,
-  loadState,
-  saveState,
-  type TrainingState,
-} from "./training/state.ts";
+import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainLanguageParams } from "./train_language.ts";
 
@@ -34,7 +28,7 @@ interface Evaluation {
 
 interface Progress {
   /** Steps done. */
-  iteration: number;
+  steps: number;
   evaluations: Evaluation[];
   /** Index of the evaluation with the lowest validation loss, the first of equals; −1 for none. */
   best: number;
@@ -67,11 +61,11 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
   };
   const specs = gptSpecs(shape);
   await startBackend(context.backend);
-  const state = loadState<Progress>(context.checkpoints, specs) ?? freshState(specs, {
+  const state = openState<Progress>(context.checkpoints, specs, {
     start: { seed: p.seed },
-    progress: { iteration: 0, evaluations: [], best: -1 },
+    progress: { steps: 0, evaluations: [], best: -1 },
   });
-  await trainSteps(context, { shape, texts, state });
+  await runTraining(context, new StepTraining(p, { shape, texts, state }));
   const { evaluations, best } = state.progress;
   const history = {
     run: p.run,
@@ -81,7 +75,7 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     evaluations,
     bestIteration: evaluations[best]!.iteration,
     bestValidationLoss: evaluations[best]!.validationLoss,
-    steps: state.progress.iteration,
+    steps: state.progress.steps,
   };
   Deno.writeTextFileSync(context.output("history"), JSON.stringify(history, null, 2) + "\n");
   const weights = encodeTensors(gptFile({ shape, run: p.run, seed: p.seed }, state.best));
@@ -105,90 +99,113 @@ function textOf(file: TokenFile, split: string, p: TrainLanguageParams): ArrayLi
 
 type Texts = Readonly<Record<"train" | "validation", ArrayLike<number>>>;
 
-/** The template's loop: evaluates before the first step, every `eval_every` steps, and at the end. */
-async function trainSteps(
-  context: StageContext<TrainLanguageParams>,
-  { shape, texts, state }: { shape: GptShape; texts: Texts; state: State },
-): Promise<void> {
-  const p = context.params;
-  const { progress } = state;
-  const decayUntil = p.decay_until ?? p.iterations;
-  const waitEvery = Math.max(1, Math.floor(MOST_UNREAD * p.chunk_tokens / (p.batch * p.context)));
-  const schedule = { peak: p.learning_rate, least: p.min_learning_rate, warmup: p.warmup };
-  while (true) {
-    const { iteration } = progress;
-    const last = iteration === p.iterations;
-    const evaluated = progress.evaluations.at(-1)?.iteration === iteration;
-    if (!evaluated && (last || iteration % p.eval_every === 0)) {
-      await evaluate(context, { shape, texts, state });
-    }
-    if (last) return;
-    const loss = gptStep(state.parameters, {
-      shape,
-      excerpts: excerpts(texts.train, {
-        count: p.batch,
-        length: p.context,
-        seed: p.seed,
-        name: `batch/step.${iteration + 1}`,
-      }),
+/**
+ * Step by step: random excerpts, and an evaluation before the first step, every `eval_every` steps,
+ * and at the end, as in the template.
+ */
+class StepTraining implements Training<Progress> {
+  readonly state: State;
+  readonly steps: number;
+  readonly #shape: GptShape;
+  readonly #texts: Texts;
+  readonly #params: TrainLanguageParams;
+  #loss: number | undefined;
+
+  constructor(
+    params: TrainLanguageParams,
+    { shape, texts, state }: { shape: GptShape; texts: Texts; state: State },
+  ) {
+    this.state = state;
+    this.steps = params.iterations;
+    this.#shape = shape;
+    this.#texts = texts;
+    this.#params = params;
+  }
+
+  isDue(): boolean {
+    const { steps, evaluations } = this.state.progress;
+    if (evaluations.at(-1)?.iteration === steps) return false;
+    return steps === this.steps || steps % this.#params.eval_every === 0;
+  }
+
+  isDone(): boolean {
+    return this.state.progress.steps === this.steps;
+  }
+
+  step(): Step {
+    const p = this.#params;
+    const { progress: { steps }, parameters, moments } = this.state;
+    const loss = gptStep(parameters, {
+      shape: this.#shape,
+      excerpts: this.#excerpts("train", `batch/step.${steps + 1}`),
       seed: p.seed,
-      step: iteration + 1,
+      step: steps + 1,
       dropoutRate: p.dropout,
       optimizer: {
         kind: "adamw",
-        learningRate: cosineRate(iteration, { ...schedule, decayUntil }),
+        learningRate: cosineRate(steps, {
+          peak: p.learning_rate,
+          least: p.min_learning_rate,
+          warmup: p.warmup,
+          decayUntil: p.decay_until ?? p.iterations,
+        }),
         weightDecay: p.weight_decay,
         decayRank: 2,
         beta2: p.beta2,
       },
-      moments: state.moments,
+      moments,
       clipNorm: p.clip_norm ?? undefined,
       chunkTokens: p.chunk_tokens,
     });
-    // What is sent to a device for a step takes memory until it is done: wait for it now and then.
-    if (progress.iteration % waitEvery === 0) await readTensor(loss);
-    loss.dispose();
-    progress.iteration++;
-    if (progress.iteration % p.checkpoint_every === 0) await saveState(context.checkpoints, state);
-    context.progress({ done: progress.iteration, total: p.iterations, unit: "steps" });
+    return { loss, examples: p.batch, tokens: p.batch * p.context };
   }
-}
 
-/** Records mean losses over random batches, and keeps the weights if they are the best so far. */
-async function evaluate(
-  context: StageContext<TrainLanguageParams>,
-  { shape, texts, state }: { shape: GptShape; texts: Texts; state: State },
-): Promise<void> {
-  const p = context.params;
-  const { progress } = state;
-  const { iteration } = progress;
-  function* batches(split: keyof Texts): Iterable<Excerpts> {
-    for (let i = 0; i < p.eval_batches; i++) {
-      const name = `evaluate/${split}/step.${iteration}/batch.${i}`;
-      yield excerpts(texts[split], { count: p.batch, length: p.context, seed: p.seed, name });
+  record(loss: number): void {
+    this.#loss = loss;
+  }
+
+  shownLoss(): number | undefined {
+    return this.#loss;
+  }
+
+  /** Records mean losses over random batches, and keeps the weights if they are the best so far. */
+  async evaluate(): Promise<void> {
+    const { parameters, progress } = this.state;
+    const { steps: iteration, evaluations } = progress;
+    const mean = (split: keyof Texts) =>
+      meanLoss(parameters, {
+        shape: this.#shape,
+        batches: this.#batches(split),
+        chunkTokens: this.#params.chunk_tokens,
+      });
+    const evaluation = {
+      iteration,
+      trainLoss: await mean("train"),
+      validationLoss: await mean("validation"),
+    };
+    if (!Number.isFinite(evaluation.trainLoss)) {
+      throw new StageError(
+        `Cannot train: the loss must stay finite, found ${evaluation.trainLoss} at step ` +
+          `${iteration}; lower learning_rate`,
+      );
+    }
+    const best = evaluations[progress.best];
+    evaluations.push(evaluation);
+    if (best === undefined || evaluation.validationLoss < best.validationLoss) {
+      progress.best = evaluations.length - 1;
+      this.state.best = await readParameters(parameters);
     }
   }
-  const mean = (split: keyof Texts) =>
-    meanLoss(state.parameters, {
-      shape,
-      batches: batches(split),
-      chunkTokens: p.chunk_tokens,
-    });
-  const evaluation = {
-    iteration,
-    trainLoss: await mean("train"),
-    validationLoss: await mean("validation"),
-  };
-  if (!Number.isFinite(evaluation.trainLoss)) {
-    throw new StageError(
-      `Cannot train: the loss must stay finite, found ${evaluation.trainLoss} at step ` +
-        `${iteration}; lower learning_rate`,
-    );
+
+  *#batches(split: keyof Texts): Iterable<Excerpts> {
+    const { steps } = this.state.progress;
+    for (let i = 0; i < this.#params.eval_batches; i++) {
+      yield this.#excerpts(split, `evaluate/${split}/step.${steps}/batch.${i}`);
+    }
   }
-  const best = progress.evaluations[progress.best];
-  progress.evaluations.push(evaluation);
-  if (best === undefined || evaluation.validationLoss < best.validationLoss) {
-    progress.best = progress.evaluations.length - 1;
-    state.best = await readParameters(state.parameters);
+
+  #excerpts(split: keyof Texts, name: string): Excerpts {
+    const { batch, context, seed } = this.#params;
+    return excerpts(this.#texts[split], { count: batch, length: context, seed, name });
   }
 }

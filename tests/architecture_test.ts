@@ -5,11 +5,12 @@ import { project } from "../main.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** What a folder's modules may import of the project's own, besides themselves. */
+/** What a folder's modules may import of the project's own besides themselves: folders, files. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: [],
   models: [],
-  data: [],
+  // There is one module of random streams, and it is tensors' neighbour.
+  data: ["models/random.ts"],
   stages: ["pipeline", "models", "data"],
   "main.ts": ["pipeline", "stages"],
 };
@@ -38,7 +39,7 @@ Deno.test("imports point one way: main to stages to pipeline, models and data", 
         const target = relative(ROOT, join(dirname(file), imported));
         const top = target.split("/")[0]!;
         seen++;
-        if (top !== place && !allowed.includes(top)) {
+        if (top !== place && !allowed.includes(top) && !allowed.includes(target)) {
           wrong.push(`${relative(ROOT, file)} → ${target}`);
         }
       }

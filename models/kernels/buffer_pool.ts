@@ -106,6 +106,7 @@ function kindOf(size: number, usage: number): string {
  * batches of about one length share buffers.
  */
 function roomFor(size: number, most: number): number {
-  const step = Math.max(32, 2 ** (Math.floor(Math.log2(size)) - 3));
+  let step = 32;
+  while (step * 16 <= size) step *= 2;
   return Math.max(size, Math.min(most, Math.ceil(size / step) * step));
 }

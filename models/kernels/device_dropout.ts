@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { ROTATIONS, type StreamKey } from "../random.ts";
+import { PARITY, ROTATIONS, type StreamKey } from "../random.ts";
 import { runShader, spread } from "./device.ts";
 import { differentiable } from "./host.ts";
 
@@ -126,7 +126,7 @@ function threefryCode(): string {
   }
   return `
     fn threefry(key : vec4<u32>, counter : u32) -> vec4<u32> {
-      let parity = 0x1bd11bdau ^ key.x ^ key.y ^ key.z ^ key.w;
+      let parity = ${PARITY}u ^ key.x ^ key.y ^ key.z ^ key.w;
       var a = key.x + counter;
       var b = key.y; var c = key.z; var d = key.w;
       ${rounds}

@@ -6,6 +6,7 @@
 import type * as tf from "@tensorflow/tfjs";
 import { runDevice } from "./device.ts";
 import { differentiable } from "./host.ts";
+import { INVERSE_ROOT_TWO_PI } from "../portable_math.ts";
 import { TAIL } from "./scalar.ts";
 
 const POLYNOMIAL = TAIL.slice(1).reduce((sum, c) => `(${sum} * t + ${c})`, String(TAIL[0]));
@@ -43,7 +44,7 @@ export function deviceGelu(x: tf.Tensor): tf.Tensor {
           let gauss = gauss_of(value);
           let tail = tail_of(abs(value), gauss);
           let cdf = select(tail, 1.0 - tail, value > 0.0);
-          setOutputAtIndex(index, dy[index] * (cdf + value * gauss * 0.3989422804014327));`,
+          setOutputAtIndex(index, dy[index] * (cdf + value * gauss * ${INVERSE_ROOT_TWO_PI}));`,
       }),
     ],
   );

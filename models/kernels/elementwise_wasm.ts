@@ -7,7 +7,8 @@
  * @module
  */
 import { type ConstantPool, F32, FunctionBuilder, I32, type Local, V128 } from "./assembler.ts";
-import { ROTATIONS } from "../random.ts";
+import { INVERSE_ROOT_TWO_PI, LOG2_E } from "../portable_math.ts";
+import { PARITY, ROTATIONS } from "../random.ts";
 import { TAIL } from "./scalar.ts";
 
 /** 1.5 × 2²³: added to a small number, it leaves the nearest integer in the last bits. */
@@ -16,7 +17,7 @@ const ROUNDER = 12582912;
 /** Replaces the vector x ≤ 0 on the stack by eˣ; below −87 by e⁻⁸⁷. */
 function emitExp(f: FunctionBuilder, [x, k]: [Local, Local]): void {
   f.f32x4(-87).op("f32x4_max").set(x);
-  f.get(x).f32x4(1.4426950408889634).op("f32x4_mul").f32x4(ROUNDER).op("f32x4_add").set(k);
+  f.get(x).f32x4(LOG2_E).op("f32x4_mul").f32x4(ROUNDER).op("f32x4_add").set(k);
   // ln 2 in two parts; the first has few enough bits for an exact product.
   f.get(x).get(k).f32x4(ROUNDER).op("f32x4_sub").f32x4(0.693359375).op("f32x4_mul", "f32x4_sub");
   f.get(k).f32x4(ROUNDER).op("f32x4_sub").f32x4(-2.12194440e-4).op("f32x4_mul", "f32x4_sub");
@@ -87,7 +88,7 @@ function geluGradientFunction(pool: ConstantPool): FunctionBuilder {
     f.set(tail);
     f.get(tail).f32x4(1).get(tail).op("f32x4_sub");
     f.get(locals.x).f32x4(0).op("f32x4_lt", "v128_bitselect");
-    f.get(locals.x).get(locals.gauss).op("f32x4_mul").f32x4(0.3989422804014327);
+    f.get(locals.x).get(locals.gauss).op("f32x4_mul").f32x4(INVERSE_ROOT_TWO_PI);
     f.op("f32x4_mul", "f32x4_add");
     f.get(1).get(at).op("i32_add").memory("v128_load").op("f32x4_mul").memory("v128_store");
     f.advance(at, { by: 16 });
@@ -253,7 +254,7 @@ function keepFunction(pool: ConstantPool): FunctionBuilder {
   const keys = Array.from({ length: 5 }, () => f.local(V128));
   const x = Array.from({ length: 4 }, () => f.local(V128));
   for (let i = 0; i < 4; i++) f.get(3 + i).op("i32x4_splat").set(keys[i]!);
-  f.i32x4(0x1bd11bda);
+  f.i32x4(PARITY);
   for (let i = 0; i < 4; i++) f.get(keys[i]!).op("v128_xor");
   f.set(keys[4]!);
   const half = (to: Local, from: Local, rotation: number) => {

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { INVERSE_ROOT_TWO_PI, LN2_HIGH, LN2_LOW, LOG2_E } from "../portable_math.ts";
 import { type StreamKey, threefry } from "../random.ts";
 
 /** C[m,n] = A[m,k] B[k,n] (+ C), all strides in elements. */
@@ -55,15 +56,13 @@ export interface Loops {
   keep(key: StreamKey, rate: number, out: Float32Array, from?: number): void;
 }
 
-const LN2_HIGH = 0.693147180369123816490;
-const LN2_LOW = 1.90821492927058770002e-10;
 const bits = /* @__PURE__ */ new Int32Array(1);
 const asFloat = /* @__PURE__ */ new Float32Array(bits.buffer);
 
 /** eˣ for x ≤ 0 with relative error below 1e-8; 0 below −87. */
 export function expNegative(x: number): number {
   if (!(x > -87)) return x <= -87 ? 0 : x;
-  const k = Math.round(x * 1.4426950408889634);
+  const k = Math.round(x * LOG2_E);
   const r = x - k * LN2_HIGH - k * LN2_LOW;
   const series = 1 + r * (1 + r * (0.5 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 +
                             r * (1 / 5040)))))));
@@ -154,7 +153,7 @@ function geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void
     const z = Math.abs(value);
     const gauss = expNegative(-0.5 * z * z);
     const tail = upperTail(z, gauss);
-    dx[i] = dy[i]! * ((value > 0 ? 1 - tail : tail) + value * gauss * 0.3989422804014327);
+    dx[i] = dy[i]! * ((value > 0 ? 1 - tail : tail) + value * gauss * INVERSE_ROOT_TWO_PI);
   }
 }
 

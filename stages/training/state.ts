@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { type Moments, zeroMoments } from "../../models/optimizer.ts";
 import {
+  checkShapes,
   disposeParameters,
   initialParameters,
   type Parameters,
@@ -15,6 +15,7 @@ import {
   type Start,
 } from "../../models/parameters.ts";
 import { decodeTensors, encodeTensors, type StoredTensor } from "../../models/safetensors.ts";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
 /** A run's tensors, and where it stands: with them it can be resumed, bit for bit. */
 export interface TrainingState<Progress> {
@@ -26,22 +27,7 @@ export interface TrainingState<Progress> {
   readonly progress: Progress;
 }
 
-/** The state before the first step; to be disposed. */
-export function freshState<Progress>(
-  specs: readonly ParameterSpec[],
-  options: { start: Start; progress: Progress },
-): TrainingState<Progress> {
-  const parameters = initialParameters(specs, options.start);
-  const moments = zeroMoments(parameters);
-  return { parameters, moments, best: new Map(), progress: options.progress };
-}
-
-const CHECKPOINT = "checkpoint.safetensors";
-
-/**
- * Writes the state into `folder` under a temporary name, syncs, then renames: a checkpoint is whole
- * or absent, also after a power cut. Does nothing without a folder.
- */
+/** Saves the state as the folder's newest checkpoint. Does nothing without a folder. */
 export async function saveState<Progress>(
   folder: string | undefined,
   state: TrainingState<Progress>,
@@ -57,43 +43,74 @@ export async function saveState<Progress>(
   put("first", await moments("first"));
   put("second", await moments("second"));
   put("best", state.best);
-  const bytes = encodeTensors({ metadata: { progress: JSON.stringify(state.progress) }, tensors });
-  const path = join(folder, CHECKPOINT);
-  using file = Deno.openSync(`${path}.partial`, { write: true, create: true, truncate: true });
-  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
-  file.syncSync();
-  Deno.renameSync(`${path}.partial`, path);
+  const metadata = { progress: JSON.stringify(state.progress) };
+  writeCheckpoint(folder, encodeTensors({ metadata, tensors }));
 }
 
-/** The state of the last checkpoint in `folder`; `undefined` if there is none. */
-export function loadState<Progress>(
+/**
+ * The state of the newest whole checkpoint in `folder`, or the state before the first step where there
+ * is none; to be disposed.
+ *
+ * @param fresh Where a training starts; its progress has the form that any progress must have.
+ */
+export function openState<Progress extends object>(
   folder: string | undefined,
   specs: readonly ParameterSpec[],
-): TrainingState<Progress> | undefined {
-  if (folder === undefined) return undefined;
-  let bytes: Uint8Array;
-  try {
-    bytes = Deno.readFileSync(join(folder, CHECKPOINT));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
+  fresh: { readonly start: Start; readonly progress: Progress },
+): TrainingState<Progress> {
+  const stored = folder === undefined
+    ? undefined
+    : readCheckpoint(folder, (content) => decodeState(content, specs, fresh.progress));
+  if (stored === undefined) {
+    const parameters = initialParameters(specs, fresh.start);
+    const moments = zeroMoments(parameters);
+    return { parameters, moments, best: new Map(), progress: fresh.progress };
   }
-  const { metadata, tensors } = decodeTensors(bytes);
-  const part = (prefix: string) =>
-    new Map(
-      [...tensors].filter(([name]) => name.startsWith(`${prefix}/`)).map(([name, tensor]) => [
-        name.slice(prefix.length + 1),
-        tensor,
-      ]),
-    );
-  const parameters = parametersFrom(specs, part("parameter"));
-  const first = parametersFrom(specs, part("first"));
-  const second = parametersFrom(specs, part("second"));
+  const [parameters, first, second] = [stored.parameter, stored.first, stored.second].map(
+    (values) => parametersFrom(specs, values),
+  ) as [Parameters, Parameters, Parameters];
   const moments = new Map(
     specs.map(({ name }) => [name, { first: first.get(name)!, second: second.get(name)! }]),
   );
-  const progress = JSON.parse(metadata.progress!) as Progress;
-  return { parameters, moments, best: part("best"), progress };
+  return { parameters, moments, best: stored.best, progress: stored.progress };
+}
+
+/** @throws {SyntaxError | RangeError} If the content is not the state of such a training. */
+function decodeState<Progress extends object>(
+  content: Uint8Array,
+  specs: readonly ParameterSpec[],
+  form: Progress,
+) {
+  const { metadata, tensors } = decodeTensors(content);
+  const part = (prefix: string) => {
+    const values = new Map<string, StoredTensor>();
+    for (const [name, tensor] of tensors) {
+      if (name.startsWith(`${prefix}/`)) values.set(name.slice(prefix.length + 1), tensor);
+    }
+    // Before the first evaluation there are no best weights.
+    if (prefix !== "best" || values.size > 0) checkShapes(specs, values);
+    return values;
+  };
+  const progress: unknown = JSON.parse(metadata.progress ?? "null");
+  if (!hasForm(progress, form)) {
+    throw new SyntaxError(`its progress must have the form of ${JSON.stringify(form)}`);
+  }
+  return {
+    parameter: part("parameter"),
+    first: part("first"),
+    second: part("second"),
+    best: part("best"),
+    progress,
+  };
+}
+
+/** Whether a value has the fields of another, and each the type it has there. */
+function hasForm<T extends object>(value: unknown, form: T): value is T {
+  const formOf = (fields: object) =>
+    Object.entries(fields).map(([name, field]) =>
+      `${name} ${Array.isArray(field) ? "array" : typeof field}`
+    ).sort().join();
+  return typeof value === "object" && value !== null && formOf(value) === formOf(form);
 }
 
 /** Frees a state's tensors. */

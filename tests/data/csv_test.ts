@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parse } from "@std/csv";
-import { Counter } from "../../data/counter.ts";
+import { Counter } from "../../models/random.ts";
 import { type CsvRecord, csvRecords, plainFields } from "../../data/csv.ts";
 import { DataError, decodeText, textLines } from "../../data/lines.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync, inflateSync } from "node:zlib";
 import { tokenizeCharacters } from "../../data/characters.ts";
 import { openCorpus } from "../../data/corpus.ts";
-import { Counter } from "../../data/counter.ts";
+import { Counter } from "../../models/random.ts";
 import { DataError } from "../../data/lines.ts";
 import type { Description } from "../../data/source.ts";
 import { tokenizeCorpus } from "../../data/tokenize.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { Counter } from "../../data/counter.ts";
+import { Counter } from "../../models/random.ts";
 import { apportion, stratifiedParts, stratifiedSubset } from "../../data/select.ts";
 
 Deno.test("apportioning gives whole parts that sum to the total, within one of the quota", () => {

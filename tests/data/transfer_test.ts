@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { integers, streamKey } from "../../models/random.ts";
 import { rawFileSchema } from "../../data/source.ts";
 import { TransferError, transferFile, type TransferOptions } from "../../data/transfer.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -44,7 +45,7 @@ async function attempt(
   options: {
     readonly record?: Record<string, unknown>;
     readonly paths?: readonly string[];
-    readonly partial?: Uint8Array;
+    readonly partial?: Uint8Array | ((path: string) => void);
     /** Path of a base URL to use as the mirror. */
     readonly base?: string;
     readonly transfer?: Partial<TransferOptions>;
@@ -91,7 +92,8 @@ async function attempt(
   });
   const destination = join(directory, "a.bin");
   const partial = join(directory, "a.part");
-  if (options.partial !== undefined) Deno.writeFileSync(partial, options.partial);
+  if (typeof options.partial === "function") options.partial(partial);
+  else if (options.partial !== undefined) Deno.writeFileSync(partial, options.partial);
   let error: TransferError | undefined;
   try {
     await transferFile(file, destination, {
@@ -259,6 +261,44 @@ Deno.test("what an earlier process left is dropped if it proves wrong or too lon
   }
 });
 
+Deno.test("100 files left half done, each with a damaged byte, are all got over", async () => {
+  for (let trial = 0; trial < 100; trial++) {
+    const [length, at, bit] = [...integers(streamKey(trial, "partial"), 3, content.length)] as [
+      number,
+      number,
+      number,
+    ];
+    const partial = content.slice(0, length + 1);
+    partial[at % partial.length]! ^= 1 << (bit % 8);
+    const tried = await attempt(breaking(100_000), { partial });
+    assertSurvived(tried);
+    assertEquals(tried.requests.at(-1)?.from, 0);
+  }
+});
+
+Deno.test("a folder, a FIFO or a link where a file was left half done is got over", async () => {
+  const outside = join(temporaryFolder(), "outside");
+  Deno.writeTextFileSync(outside, "untouched");
+  const places: ((path: string) => void)[] = [
+    (path) => {
+      Deno.mkdirSync(path);
+      Deno.writeTextFileSync(join(path, "file"), "x");
+    },
+    (path) => void new Deno.Command("mkfifo", { args: [path] }).outputSync(),
+    (path) => Deno.symlinkSync("/nowhere/at/all", path),
+    (path) => Deno.symlinkSync(outside, path),
+  ];
+  for (const partial of places) {
+    assertSurvived(await attempt(breaking(100_000), { partial }));
+    const record = { mirror: "a.bin", urls: [] };
+    const folder = temporaryFolder();
+    Deno.writeFileSync(join(folder, "a.bin"), content);
+    const transfer = { mirror: folder };
+    assertSurvived(await attempt(breaking(100_000), { partial, record, transfer }));
+  }
+  assertEquals(Deno.readTextFileSync(outside), "untouched");
+});
+
 Deno.test("without a checksum, bytes of two answers are joined only on the server's word", async () => {
   const record = { sha256: undefined };
   const plain = await attempt(breaking(30_000), { record, transfer: { backoffMs: [1, 1] } });
@@ -363,6 +403,56 @@ Deno.test("a server that keeps breaking off but gets on is asked as often as it 
   });
   assertEquals(tried.error, undefined);
   assertEquals(sha256(tried.result!), sha256(large));
+});
+
+Deno.test("a server that sends without end, and no length, is cut off at the most a file may have", async () => {
+  for (const sha of [undefined, sha256(content)]) {
+    const record = { bytes: undefined, sha256: sha };
+    const endless: Answer = () => ({
+      head: "HTTP/1.1 200 OK\r\n",
+      body: new Uint8Array(8 << 20),
+      hang: true,
+    });
+    const tried = await attempt(endless, {
+      record,
+      transfer: { maxBytes: 1 << 20, keepPartial: true },
+    });
+    assertRefused(
+      tried,
+      'must have at most 1048576 bytes, found more; if that is right, state its "b',
+    );
+    assertEquals(tried.requests.length, 1);
+  }
+});
+
+Deno.test("an answer that announces more than a file may have is refused before it comes", async () => {
+  let received = 0;
+  const huge: Answer = () => ({ head: ok(2 ** 50), body: content, hang: true });
+  const onBytes = (bytes: number) => received = bytes;
+  for (const record of [{ bytes: undefined }, { bytes: undefined, sha256: undefined }, {}]) {
+    assertRefused(await attempt(huge, { record, transfer: { onBytes } }), "found more");
+  }
+  assertEquals(received, 0);
+});
+
+Deno.test("a server that breaks off again and again without getting further is given up", async () => {
+  const body = new Uint8Array(2 << 20);
+  const again: Answer = () => ({ head: ok(3 << 20), body });
+  const none: Answer = ({ from }) =>
+    from > 0
+      ? { head: "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 0\r\n" }
+      : { head: ok(3 << 20), body };
+  for (
+    const [answer, sha] of [[again, undefined], [again, sha256(body)], [
+      none,
+      sha256(body),
+    ]] as const
+  ) {
+    const record = { bytes: undefined, sha256: sha };
+    const tried = await attempt(answer, { record, transfer: { idleMs: 2000 } });
+    assertRefused(tried, "gave up after 5 attempts");
+    assert(tried.requests.length < 15, `${tried.requests.length} requests`);
+  }
 });
 
 Deno.test("a file that may not be fetched from its host is refused without asking", async () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Counter } from "../../data/counter.ts";
+import { Counter } from "../../models/random.ts";
 import { ChunkedArray } from "../../data/growing.ts";
 import { TextBytes, textOf } from "../../data/text_bytes.ts";
 import { WordNumbers } from "../../data/vocabulary.ts";

@@ -148,7 +148,7 @@ export async function trainedFrom(
   ));
   const parameters = parametersFrom(specs, tensors);
   const progress = from.stage === "train_language"
-    ? { iteration: 0, evaluations: [], best: -1 }
+    ? { steps: 0, evaluations: [], best: -1 }
     : { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 };
   const state = { parameters, moments: zeroMoments(parameters), best: new Map(), progress };
   const checkpoints = join(directory, "checkpoints");

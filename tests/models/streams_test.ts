@@ -1,11 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import * as tf from "@tensorflow/tfjs";
+import { stratifiedSubset } from "../../data/select.ts";
 import { classifierSpecs } from "../../models/classifier.ts";
 import { excerpts } from "../../models/gpt_training.ts";
 import { drop, dropoutAt } from "../../models/operations/dropout.ts";
 import { disposeParameters, initialParameters } from "../../models/parameters.ts";
-import { permutation, streamKey } from "../../models/random.ts";
+import { Counter, permutation, streamKey } from "../../models/random.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import golden from "../reference/random/streams.json" with { type: "json" };
 import { testOn } from "./rig.ts";
@@ -21,6 +22,18 @@ Deno.test("shuffles, splits and batches are those of another implementation", ()
   const text = Int32Array.from({ length: 5000 }, (_, i) => i);
   const batch = excerpts(text, { count: 64, length: 256, seed: 1337, name: "batch/step.7" });
   assertEquals(digest(batch.sequences.ids), golden.batch);
+});
+
+Deno.test("what corpora and splits are drawn by is as another implementation has it", () => {
+  const draw = new Counter(2 ** 40 + 7, "document", "train", 5);
+  assertEquals(
+    digest(Uint32Array.from({ length: 1000 }, (_, n) => draw.below(n % 1000 + 1))),
+    golden.counter,
+  );
+  const labels = Array.from({ length: 1000 }, (_, i) => i % 4);
+  const chosen = stratifiedSubset(labels, 100, { seed: 3, stream: "train" });
+  const documents = labels.flatMap((_, i) => chosen[i] ? [i] : []);
+  assertEquals(digest(Uint32Array.from(documents)), golden.subset);
 });
 
 testOn(["cpu", "wasm", "webgpu"], "dropout masks are those of another implementation", async () => {

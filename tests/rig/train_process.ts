@@ -60,7 +60,7 @@ const { outputs } = await runStage(stage, params, {
 });
 const digests = {
   // Weights, both moments and the best weights, of the last step.
-  state: artifact(join(checkpoints, "checkpoint.safetensors")).sha256,
+  state: artifact(join(checkpoints, "checkpoint")).sha256,
   weights: artifact(outputs.weights!).sha256,
   history: artifact(outputs.history!).sha256,
 };

@@ -35,9 +35,9 @@ async function embeddingGradients(
     inputs,
     checkpoints,
     progress() {
-      const { tensors } = decodeTensors(
-        Deno.readFileSync(join(checkpoints, "checkpoint.safetensors")),
-      );
+      // Its first line is its digest.
+      const bytes = Deno.readFileSync(join(checkpoints, "checkpoint"));
+      const { tensors } = decodeTensors(bytes.subarray(bytes.indexOf(0x0a) + 1));
       const { shape, values } = tensors.get("first/embedding")!;
       const norms = new Array<number>(shape[0]!).fill(0), width = shape[1]!;
       values.forEach((m, i) => {

@@ -4,6 +4,7 @@ import { generate } from "../../stages/generate.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { writeToyText } from "./toy_corpus.ts";
+import { copyDamaged, unsaid } from "./training/damaged_checkpoints.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
@@ -27,6 +28,8 @@ const small = {
 interface Options {
   readonly checkpoints?: string;
   readonly dieAt?: number;
+  readonly onStep?: (step: number) => void;
+  readonly stopping?: AbortSignal;
 }
 
 async function trained(params: Record<string, unknown> = {}, options: Options = {}) {
@@ -36,7 +39,9 @@ async function trained(params: Record<string, unknown> = {}, options: Options = 
     directory,
     inputs: { tokens: artifact(join(directory, "corpus")) },
     ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    ...(options.stopping === undefined ? {} : { stopping: options.stopping }),
     progress({ done }) {
+      options.onStep?.(done);
       if (done === options.dieAt) throw new Error("killed");
     },
   });
@@ -67,6 +72,35 @@ Deno.test("a language model killed at any step and resumed equals an undisturbed
   }
 });
 
+Deno.test("a language model asked to stop at any step is resumed from there, with the same bits", async () => {
+  const undisturbed = await trained();
+  for (const stopAt of [1, 3, 4, 5, 7, 10]) {
+    const checkpoints = temporaryFolder();
+    const controller = new AbortController();
+    const reason = new Error("stopped");
+    const onStep = (step: number) => step === stopAt && controller.abort(reason);
+    const stopped = trained({}, { checkpoints, onStep, stopping: controller.signal });
+    assertEquals(await assertRejects(() => stopped), reason);
+    const steps: number[] = [];
+    const resumed = await trained({}, { checkpoints, onStep: (step) => steps.push(step) });
+    assertEquals(resumed, undisturbed, `stopped after step ${stopAt}`);
+    assertEquals(steps[0], stopAt + 2, "the step that was on its way is the last");
+  }
+});
+
+Deno.test("a training hears of the end though it computes all the time", async () => {
+  const reason = new Error("stopped");
+  const controller = new AbortController();
+  // A timer, like a message from the engine, comes only when the event loop is let in.
+  setTimeout(() => controller.abort(reason), 200);
+  const started = performance.now();
+  const error = await assertRejects(() =>
+    trained({ iterations: 100_000, eval_every: 100_000 }, { stopping: controller.signal })
+  );
+  assertEquals(error, reason);
+  assert(performance.now() - started < 3000);
+});
+
 Deno.test("how often a language model's checkpoints are saved changes no bit, interrupted or not", async () => {
   const undisturbed = await trained();
   for (const checkpoint_every of [1, 3, 7, 1000]) {
@@ -79,6 +113,20 @@ Deno.test("how often a language model's checkpoints are saved changes no bit, in
       "killed",
     );
     assertEquals(await trained({}, { checkpoints: killed }), undisturbed, `${checkpoint_every}`);
+  }
+});
+
+Deno.test("a language model resumed from damaged checkpoints equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  const saved = temporaryFolder();
+  await assertRejects(() => trained({}, { checkpoints: saved, dieAt: 11 }), Error, "killed");
+  for (let trial = 0; trial < 100; trial++) {
+    const checkpoints = join(temporaryFolder(), "checkpoints");
+    copyDamaged(saved, checkpoints, trial);
+    const warnings = await unsaid(async () =>
+      assertEquals(await trained({}, { checkpoints }), undisturbed, `trial ${trial}`)
+    );
+    assertEquals(warnings, trial % 4 === 0 ? 2 : 1, `trial ${trial}`);
   }
 });
 

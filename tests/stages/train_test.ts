@@ -4,6 +4,7 @@ import { decodeTensors } from "../../models/safetensors.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
+import { copyDamaged, unsaid } from "./training/damaged_checkpoints.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const small = {
@@ -22,7 +23,13 @@ interface Run {
 
 async function trained(
   params: Record<string, unknown> = {},
-  options: { validation?: boolean; checkpoints?: string; dieAt?: number } = {},
+  options: {
+    validation?: boolean;
+    checkpoints?: string;
+    dieAt?: number;
+    onStep?: (step: number) => void;
+    stopping?: AbortSignal;
+  } = {},
 ): Promise<Run> {
   const directory = temporaryFolder();
   const corpus = join(directory, "corpus");
@@ -31,7 +38,9 @@ async function trained(
     directory,
     inputs: { tokens: artifact(corpus) },
     ...(options.checkpoints === undefined ? {} : { checkpoints: options.checkpoints }),
+    ...(options.stopping === undefined ? {} : { stopping: options.stopping }),
     progress({ done }) {
+      options.onStep?.(done);
       if (done === options.dieAt) throw new Error("killed");
     },
   });
@@ -95,11 +104,41 @@ Deno.test("how often checkpoints are saved changes no bit, interrupted or not", 
   }
 });
 
+Deno.test("a run that is asked to stop at any step is resumed from there, with the same bits", async () => {
+  const undisturbed = await trained();
+  for (const stopAt of [1, 2, 4, 5, 6, 10, 16]) {
+    const checkpoints = temporaryFolder();
+    const controller = new AbortController();
+    const reason = new Error("stopped");
+    const onStep = (step: number) => step === stopAt && controller.abort(reason);
+    const stopped = trained({}, { checkpoints, onStep, stopping: controller.signal });
+    assertEquals(await assertRejects(() => stopped), reason);
+    const steps: number[] = [];
+    const resumed = await trained({}, { checkpoints, onStep: (step) => steps.push(step) });
+    assertEquals(resumed, undisturbed, `stopped after step ${stopAt}`);
+    assertEquals(steps[0], stopAt + 2, "the step that was on its way is the last");
+  }
+});
+
 Deno.test("a resumed run does not repeat the steps before its checkpoint", async () => {
   const checkpoints = temporaryFolder();
   await assertRejects(() => trained({}, { checkpoints, dieAt: 9 }), Error, "killed");
   // Step 8 was checkpointed: dying "at step 8" cannot happen again.
   await trained({}, { checkpoints, dieAt: 8 });
+});
+
+Deno.test("a run resumed from damaged checkpoints equals an undisturbed one", async () => {
+  const undisturbed = await trained();
+  const saved = temporaryFolder();
+  await assertRejects(() => trained({}, { checkpoints: saved, dieAt: 9 }), Error, "killed");
+  for (let trial = 0; trial < 150; trial++) {
+    const checkpoints = join(temporaryFolder(), "checkpoints");
+    copyDamaged(saved, checkpoints, trial);
+    const warnings = await unsaid(async () =>
+      assertEquals(await trained({}, { checkpoints }), undisturbed, `trial ${trial}`)
+    );
+    assertEquals(warnings, trial % 4 === 0 ? 2 : 1, `trial ${trial}`);
+  }
 });
 
 Deno.test("the memory limit changes sums by rounding alone", async () => {

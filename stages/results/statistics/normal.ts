@@ -3,9 +3,7 @@
  *
  * @module
  */
-import { exp } from "../../../models/portable_math.ts";
-
-const INVERSE_ROOT_TWO_PI = 0.3989422804014327;
+import { exp, INVERSE_ROOT_TWO_PI } from "../../../models/portable_math.ts";
 
 /**
  * Upper tail P(Z > z) of the standard normal distribution, accurate in the far tail too.

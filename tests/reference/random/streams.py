@@ -1,5 +1,6 @@
-"""Digests of shuffles, batches, dropout masks and initial weights, from the definitions alone: plain
-Python, no code of the project. Writes streams.json. Run: /usr/bin/python3 streams.py
+"""Digests of shuffles, batches, dropout masks, initial weights and draws for corpora, from the
+definitions alone: plain Python, no code of the project. Writes streams.json.
+Run: /usr/bin/python3 streams.py
 """
 
 import hashlib
@@ -97,11 +98,55 @@ def digest(kind, values):
     return hashlib.sha256(struct.pack(f"<{len(values)}{kind}", *values)).hexdigest()
 
 
+def mix32(x):
+    """Wellons, "Prospecting for hash functions", 2018: lowbias32."""
+    x = (x ^ (x >> 16)) * 0x7FEB352D & M
+    x = (x ^ (x >> 15)) * 0x846CA68B & M
+    return x ^ (x >> 16)
+
+
+def mix_path(seed, *path):
+    key = mix32((seed & M) ^ 0x9E3779B9)
+    key = mix32(key ^ (seed >> 32))
+    for part in path:
+        if isinstance(part, int):
+            key = mix32(((key + 0x85EBCA6B) & M) ^ part)
+        else:
+            for unit in part:
+                key = mix32(((key + 0xC2B2AE35) & M) ^ ord(unit))
+            key = mix32(key ^ len(part))
+    return key
+
+
+def counter(bounds, seed, *path):
+    """The integers below the bounds that a corpus draws in turn."""
+    key, drawn = mix_path(seed, *path), []
+    for n, bound in enumerate(bounds, 1):
+        word = mix32((mix32(key ^ n * 0x9E3779B9 & M) + key) & M)
+        drawn.append(word * bound >> 32)
+    return drawn
+
+
+def subset(labels, size, seed, stream):
+    """Documents chosen, each class in proportion, those of lowest rank; sizes must divide."""
+    key = mix_path(seed, "select", stream)
+    chosen = []
+    for label in sorted(set(labels)):
+        group = [i for i, each in enumerate(labels) if each == label]
+        group.sort(key=lambda i: mix32(mix32(i ^ key) ^ key))
+        chosen += group[: len(group) * size // len(labels)]
+    return sorted(chosen)
+
+
 starts = integers(stream_key(1337, "batch/step.7"), 64, 5000 - 256)
 result = {
     "shuffle": digest("I", permutation(stream_key(3, "shuffle/epoch.2"), 1000)),
     "split": digest("I", permutation(stream_key(2**40 + 1, "split/validation"), 501)),
     "batch": digest("I", [i for s in starts for i in range(s, s + 256)]),
+    "counter": digest(
+        "I", counter([n % 1000 + 1 for n in range(1000)], 2**40 + 7, "document", "train", 5)
+    ),
+    "subset": digest("I", subset([i % 4 for i in range(1000)], 100, 3, "train")),
     "mask": digest("I", mask(stream_key(5, "dropout/step.12/encoder.0.hidden"), 0.1, 37 * 29)),
     "maskOfPiece": digest("I", mask(stream_key(5, "dropout/step.12/embedding"), 0.2, 16 * 33, 7 * 33)),
     "uniformWeights": digest(
