@@ -203,6 +203,12 @@ export function hostsOf(source: FileSource): string[] {
   return [...new Set([...hosts, ...source.redirect_hosts])].sort();
 }
 
+/** The order of a layout's fields in a description, whatever that of the record is. */
+const layoutFields = [
+  ...["header", "separator", "label", "text", "first_label"] as const,
+  ...["documents", "member", "remove"] as const,
+] satisfies (keyof Layout)[];
+
 /** Describes the raw folder of a source whose bytes were fetched. */
 export function describeSource(source: FileSource): Description {
   const { name, title, kind, note, format, classes, layout, files } = source;
@@ -210,7 +216,10 @@ export function describeSource(source: FileSource): Description {
     source: { name, title, kind, note },
     format,
     ...(classes === undefined ? {} : { classes }),
-    layout,
+    layout: Object.fromEntries(
+      layoutFields.filter((field) => layout[field] !== undefined)
+        .map((field) => [field, layout[field]]),
+    ),
     files: files.map(({ name, split, class: label, unpacked_bytes }) => ({
       name,
       split,

@@ -3,7 +3,7 @@
  * with the import map switched to JSR the real ones apply and this file can go.
  */
 declare module "@std/yaml" {
-  export function parse(content: string, options?: { allowDuplicateKeys?: boolean }): unknown;
+  export function parse(content: string, options?: { schema?: "core" }): unknown;
   export function stringify(value: unknown, options?: Record<string, unknown>): string;
 }
 

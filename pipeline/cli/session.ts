@@ -7,7 +7,6 @@ import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { loadBundles } from "../store/code.ts";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { ConfigError } from "../errors.ts";
 import { stageIngredients } from "../key/fingerprint.ts";
 import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -81,7 +80,7 @@ export async function openSession(
     profile: options.profile,
     set: options.set,
     stages: stageMap(project),
-    mirror: mirrorOf(options, root),
+    mirror: options.mirror,
   });
   const all = buildGraph(experiment);
   const names = all.map((instance) => instance.name);
@@ -129,19 +128,6 @@ export async function openSession(
     secondsOf,
     estimate: estimate(decisions, secondsOf, options.jobs),
   };
-}
-
-/** The mirror of `--mirror`, as an absolute path or a base URL. */
-function mirrorOf(options: Options, root: string): string | undefined {
-  const given = options.mirror;
-  if (given === undefined || /^https?:\/\//.test(given)) return given;
-  const path = resolve(root, given);
-  try {
-    if (Deno.statSync(path).isDirectory) return path;
-  } catch { /* said below */ }
-  throw new ConfigError(
-    `Cannot use --mirror ${given}: it must be a folder or a URL, and is neither`,
-  );
 }
 
 /** What an instance should take: as long as its last time, else as its stage usually does. */

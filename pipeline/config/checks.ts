@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { type Locate, nearName, suggestion } from "./document.ts";
+import { type Locate, nearName, suggestion, valueAt } from "./document.ts";
 import { isMap, type Layer } from "./layer.ts";
 import type { ExperimentFile } from "./schema.ts";
 
@@ -14,7 +14,7 @@ interface Known {
   readonly file: ExperimentFile;
   /** Of this run: all layers' grids merged. */
   readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
-  readonly exclude: readonly Readonly<Record<string, unknown>>[];
+  readonly exclude: readonly Readonly<Record<string, readonly unknown[]>>[];
   readonly locate: Locate;
 }
 
@@ -36,13 +36,21 @@ export function checkLayers(
     checkDefinitions(layer, known);
   }
   // A profile may speak of values that only --set brings into the grid, --set itself may not.
-  checkAxisValues(profile, known, (axis) => [
-    ...Object.keys(known.file.axes[axis] ?? {}),
-    ...known.grid[axis]!.map(String),
-  ]);
-  checkAxisValues(set, known, (axis) => known.grid[axis]!.map(String));
-  checkReferred(set, layers, known.locate);
-  checkGrid(known);
+  checkAxisValues(profile, known, (axis) => [...listed(known.file, axis), ...gridOf(known, axis)]);
+  checkAxisValues(set, known, (axis) => gridOf(known, axis));
+  checkReferred(set, layers, known);
+  for (const axis of Object.keys(known.grid)) checkAxis(axis, known);
+  checkExclude(known);
+}
+
+/** The values for which a file changes params. */
+function listed({ axes }: Pick<ExperimentFile, "axes">, axis: string): string[] {
+  return Object.keys(valueAt(axes, [axis]) ?? {});
+}
+
+/** A grid's values of an axis. */
+function gridOf({ grid }: { readonly grid?: Known["grid"] | undefined }, axis: string): string[] {
+  return ((valueAt(grid, [axis]) ?? []) as (string | number)[]).map(String);
 }
 
 function checkStages(layer: Layer, { file, locate }: Known): void {
@@ -88,8 +96,9 @@ function checkAxisValues(
 ): void {
   for (const [axis, entries] of Object.entries(layer.axes ?? {})) {
     const values = valuesOf(axis);
+    const known = new Set(values);
     for (const value of Object.keys(entries)) {
-      if (!values.includes(value)) {
+      if (!known.has(value)) {
         throw new ConfigError(
           locate(
             ["axes", axis, value],
@@ -118,9 +127,11 @@ function checkDefinitions(layer: Layer, { file, grid, locate }: Known): void {
 }
 
 /** A definition for this run alone must be one that params refer to. */
-function checkReferred(set: Layer, layers: readonly Layer[], locate: Locate): void {
+function checkReferred(set: Layer, layers: readonly Layer[], { file, grid, locate }: Known): void {
   const referred = new Set(layers.flatMap(({ stages, axes }) => references([stages, axes])));
-  const names = [...new Set([...referred].map((path) => path.split(".")[0]!))];
+  // What is included or an axis is referred to as well, and cannot be defined.
+  const names = [...new Set([...referred].map((path) => path.split(".")[0]!))]
+    .filter((name) => !Object.hasOwn(file.include, name) && !Object.hasOwn(grid, name));
   for (const [name, value] of Object.entries(set.define ?? {})) {
     if (!names.includes(name)) {
       throw new ConfigError(
@@ -155,39 +166,58 @@ function leaves(value: unknown, path: readonly string[]): (readonly string[])[] 
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]));
 }
 
-function checkGrid({ file, grid, exclude, locate }: Known): void {
+/**
+ * An exclusion must name axes and values that there are: of this run's grid, or of one that the file
+ * has for another profile.
+ */
+function checkExclude({ file, grid, exclude, locate }: Known): void {
   const axes = Object.keys(grid);
+  const values = new Map(axes.map((axis) => [
+    axis,
+    new Set(
+      [{ grid }, file, ...Object.values(file.profiles)].flatMap((one) => gridOf(one, axis))
+        .concat(listed(file, axis)),
+    ),
+  ]));
   for (const [index, entry] of exclude.entries()) {
-    for (const axis of Object.keys(entry)) {
-      if (!axes.includes(axis)) {
-        throw new ConfigError(
-          locate(["exclude", index, axis], `no grid axis "${axis}"${suggestion(axis, axes)}`),
-        );
+    for (const [axis, excluded] of Object.entries(entry)) {
+      const path = ["exclude", index, axis];
+      const known = values.get(axis);
+      if (known === undefined) {
+        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
       }
-    }
-  }
-  const used = [...new Set(Object.values(file.stages).flatMap(({ each }) => each))];
-  for (const [axis, values] of Object.entries(grid)) {
-    if (!used.includes(axis)) {
-      throw new ConfigError(
-        locate(["grid", axis], `no stage varies over "${axis}"${suggestion(axis, used)}`),
-      );
-    }
-    const names = values.map(String);
-    const twice = names.find((value, index) => names.indexOf(value) !== index);
-    if (twice !== undefined) {
-      throw new ConfigError(locate(["grid", axis], `value ${twice} stands twice`));
-    }
-    // Values without any override need no entry, unless the axis lists its values.
-    const listed = Object.keys(file.axes[axis] ?? {});
-    const unknown = listed.length > 0 && names.find((value) => !listed.includes(value));
-    if (unknown) {
-      const position = names.indexOf(unknown);
+      const position = excluded.findIndex((value) => !known.has(String(value)));
+      if (position < 0) continue;
+      const value = String(excluded[position]);
       throw new ConfigError(
         locate(
-          ["grid", axis, position],
-          `"${unknown}" is no value of axes.${axis}${suggestion(unknown, listed)}`,
+          [...path, position],
+          `"${value}" is no value of grid.${axis}${suggestion(value, [...known])}`,
         ),
+      );
+    }
+  }
+}
+
+/** An axis must be used, and have each value once and none that `axes` does not know. */
+function checkAxis(axis: string, { file, grid, locate }: Known): void {
+  const used = [...new Set(Object.values(file.stages).flatMap(({ each }) => each))];
+  if (!used.includes(axis)) {
+    throw new ConfigError(
+      locate(["grid", axis], `no stage varies over "${axis}"${suggestion(axis, used)}`),
+    );
+  }
+  // Values without any override need no entry, unless the axis lists its values.
+  const entries = listed(file, axis);
+  const known = new Set(entries);
+  const seen = new Set<string>();
+  for (const [position, value] of gridOf({ grid }, axis).entries()) {
+    const path = ["grid", axis, position];
+    if (seen.has(value)) throw new ConfigError(locate(path, `value ${value} is listed twice`));
+    seen.add(value);
+    if (known.size > 0 && !known.has(value)) {
+      throw new ConfigError(
+        locate(path, `"${value}" is no value of axes.${axis}${suggestion(value, entries)}`),
       );
     }
   }

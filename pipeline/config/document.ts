@@ -6,11 +6,13 @@
 import { parse } from "@std/yaml";
 import { closestString, levenshteinDistance } from "@std/text";
 import { ConfigError } from "../errors.ts";
+import { canonical, NotJsonError } from "../key/canonical.ts";
+import { type Lines, linesOf } from "./lines.ts";
 
 /** Keys and list positions from the top of a document to a value. */
 export type Path = readonly (string | number)[];
 
-/** A message about what stands at a path, with its file and line. */
+/** A message about what is at a path, with its file and line. */
 export type Locate = (path: Path, what: string) => string;
 
 /** A parsed YAML file. */
@@ -21,31 +23,114 @@ export interface Document {
   readonly value: unknown;
 }
 
+/** Far above what a person writes; to find a line in more takes long. */
+const MAX_BYTES = 1 << 19;
+
 /**
  * Reads and parses a YAML file.
  *
- * @throws {ConfigError} If it cannot be read or is not YAML; the message has the line.
+ * @param name Its path in messages.
+ * @param unreadable The error to throw if it cannot be read: it may point at where it is named.
+ * @throws {ConfigError} If it cannot be read, is not YAML or holds what JSON cannot; the message
+ * has the line where there is one.
  */
-export function readDocument(path: string, name: string): Document {
-  let text: string;
+export function readDocument(
+  path: string,
+  name: string,
+  unreadable = (why: string) => new ConfigError(`Cannot read ${name}: it ${why}`),
+): Document {
+  const text = readText(path, unreadable);
+  let value: unknown;
   try {
-    text = Deno.readTextFileSync(path);
-  } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound ? "no such file" : String(cause);
-    throw new ConfigError(`Cannot read ${name}: ${why}`, { cause });
+    value = parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    throw new ConfigError(`${name}${error.position}: ${error.message}`, { cause: error });
+  }
+  const document = { name, text, value };
+  try {
+    canonical(value);
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    throw new ConfigError(at(document, error.path, error.message), { cause: error });
+  }
+  return document;
+}
+
+function readText(path: string, unreadable: (why: string) => ConfigError): string {
+  let bytes: Uint8Array;
+  try {
+    const info = Deno.statSync(path);
+    // Opening a named pipe would wait for someone to write to it.
+    if (!info.isFile) throw unreadable(`must be a file, found ${kindOf(info)}`);
+    bytes = readAtMost(path, MAX_BYTES + 1);
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof ConfigError) throw error;
+    const missing = error instanceof Deno.errors.NotFound;
+    throw unreadable(missing ? "must be a file, found none" : `cannot be read: ${error.message}`);
+  }
+  if (bytes.length > MAX_BYTES) {
+    throw unreadable(`must have at most ${MAX_BYTES} bytes, found more`);
   }
   try {
-    return { name, text, value: parse(text) };
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable("must be UTF-8 text");
+  }
+}
+
+/** The size that the system gives is no bound: some files have none and go on for ever. */
+function readAtMost(path: string, size: number): Uint8Array {
+  using file = Deno.openSync(path);
+  const bytes = new Uint8Array(size);
+  let filled = 0;
+  while (filled < size) {
+    const read = file.readSync(bytes.subarray(filled));
+    if (read === null) break;
+    filled += read;
+  }
+  return bytes.subarray(0, filled);
+}
+
+function kindOf(info: Deno.FileInfo): string {
+  if (info.isDirectory) return "a folder";
+  return info.isFifo ? "a named pipe" : info.isSocket ? "a socket" : "a device";
+}
+
+/** Why a text is not YAML. */
+export class YamlError extends Error {
+  override name = "YamlError";
+  /** `:LINE:COLUMN`, or nothing where none is known. */
+  readonly position: string;
+
+  constructor(message: string, position: string, options: ErrorOptions) {
+    super(message, options);
+    this.position = position;
+  }
+}
+
+/**
+ * Parses YAML 1.2's core types: dates and the like stay text.
+ *
+ * @throws {YamlError} If it is not YAML.
+ */
+export function parseYaml(text: string): unknown {
+  try {
+    return parse(text, { schema: "core" });
   } catch (cause) {
+    if (cause instanceof RangeError) {
+      throw new YamlError("lists and maps are nested too deeply", "", { cause });
+    }
     if (!(cause instanceof SyntaxError)) throw cause;
     const [first = "", ...rest] = cause.message.split("\n");
     const position = /at line (\d+), column (\d+)/.exec(first);
-    const where = position ? `${name}:${position[1]}:${position[2]}` : name;
-    const what = first.replace(/ at line \d+, column \d+:?/, "");
+    const what = clip(first.replace(/ at line \d+, column \d+:?/, ""));
     const excerpt = rest.join("\n").trimEnd();
-    throw new ConfigError(`${where}: not valid YAML: ${what}${excerpt ? `\n${excerpt}` : ""}`, {
-      cause,
-    });
+    throw new YamlError(
+      `not valid YAML: ${what}${excerpt && `\n${excerpt}`}`,
+      position ? `:${position[1]}:${position[2]}` : "",
+      { cause },
+    );
   }
 }
 
@@ -53,13 +138,15 @@ export function readDocument(path: string, name: string): Document {
 export function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const step of path) {
-    if (value === null || typeof value !== "object") return undefined;
+    if (value === null || typeof value !== "object" || !Object.hasOwn(value, step)) {
+      return undefined;
+    }
     value = (value as Record<string | number, unknown>)[step];
   }
   return value;
 }
 
-/** Whether a key stands at a path, also one whose value is null. */
+/** Whether a key is at a path, also one whose value is null. */
 export function hasPath(root: unknown, path: Path): boolean {
   const parent = valueAt(root, path.slice(0, -1));
   const last = path.at(-1);
@@ -67,49 +154,37 @@ export function hasPath(root: unknown, path: Path): boolean {
   return parent !== null && typeof parent === "object" && Object.hasOwn(parent, last);
 }
 
-/**
- * The line of the key at a path, from 1; its nearest ancestor's where it stands on none of its own.
- *
- * The parser keeps no positions, but the start of a block-style document is a document too: the
- * line sought is the first after which the key is there. Slow, and only run to report an error.
- */
-export function lineOf(document: Document, path: Path): number {
-  const lines = document.text.split("\n");
-  for (let end = path.length; end > 0; end--) {
-    const prefix = path.slice(0, end);
-    const key = prefix.at(-1);
-    if (!hasPath(document.value, prefix)) continue;
-    for (let line = 1; line <= lines.length; line++) {
-      if (typeof key === "string" && !lines[line - 1]?.includes(key)) continue;
-      let start: unknown;
-      try {
-        start = parse(lines.slice(0, line).join("\n"));
-      } catch {
-        continue;
-      }
-      if (hasPath(start, prefix)) return line;
-    }
-  }
-  return 1;
-}
+const lines = new WeakMap<Document, Lines>();
 
 /** A message about a value in a document: `file:line: key.path: what`. */
 export function at(document: Document, path: Path, what: string): string {
-  const where = path.length > 0 ? `${path.join(".")}: ` : "";
-  return `${document.name}:${lineOf(document, path)}: ${where}${what}`;
+  if (path.length === 0) return `${document.name}: ${clip(what, 1000)}`;
+  let find = lines.get(document);
+  if (find === undefined) lines.set(document, find = linesOf(document.text));
+  const line = find(path);
+  const place = `${document.name}${line === undefined ? "" : `:${line}`}`;
+  return `${place}: ${clip(path.join("."))}: ${clip(what, 1000)}`;
+}
+
+/** A text for a message: a name may be as long as a file. */
+export function clip(text: string, max = 200): string {
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
 /** `; did you mean "x"?` where one of the possible names is near, else nothing. */
 export function nearName(given: string, possible: readonly string[]): string {
-  if (possible.length === 0) return "";
-  const near = closestString(given, possible);
-  const isNear = levenshteinDistance(given, near) <= Math.max(2, given.length / 3);
+  const candidates = possible.slice(0, 1000).filter((name) => name.length <= 200);
+  if (candidates.length === 0 || given.length > 200) return "";
+  const near = closestString(given, candidates);
+  const distance = levenshteinDistance(given, near);
+  // Of a very short name, every other of its length is as near.
+  const isNear = distance < given.length && distance <= Math.max(2, given.length / 3);
   return isNear ? `; did you mean "${near}"?` : "";
 }
 
 /** The near name, else a short list of the possible ones. */
 export function suggestion(given: string, possible: readonly string[]): string {
   if (possible.length === 0) return "";
-  const shown = possible.slice(0, 12).join(", ");
+  const shown = clip(possible.slice(0, 12).join(", "));
   return nearName(given, possible) || `; known: ${shown}${possible.length > 12 ? ", …" : ""}`;
 }

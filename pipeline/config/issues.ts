@@ -4,7 +4,9 @@
  * @module
  */
 import { z } from "zod";
-import { nearName, type Path, suggestion, valueAt } from "./document.ts";
+import { ConfigError } from "../errors.ts";
+import { yamlNumber } from "../key/canonical.ts";
+import { clip, nearName, type Path, suggestion, valueAt } from "./document.ts";
 
 /** One violation: where, below the validated value, and what. */
 export interface Violation {
@@ -17,6 +19,39 @@ export function violations(schema: z.ZodType, value: unknown, error: z.ZodError)
   return error.issues.flatMap((issue) => describe(schema, value, issue));
 }
 
+const MAX_SHOWN = 20;
+
+/** The error that lists violations; `place` says where each is. */
+export function broken(
+  found: readonly Violation[],
+  place: (violation: Violation) => string,
+): ConfigError {
+  const lines = [...new Set(found.slice(0, MAX_SHOWN).map(place))];
+  if (found.length > MAX_SHOWN) lines.push(`and ${found.length - MAX_SHOWN} more`);
+  return new ConfigError(lines.join("\n"));
+}
+
+/** Types as people call them. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  tuple: "a list",
+  object: "a mapping",
+  record: "a mapping",
+  map: "a mapping",
+  null: "null",
+};
+
+function typeName(expected: string, found?: unknown): string {
+  if (typeof found === "number" && !Number.isFinite(found) && expected === "number") {
+    return "a finite number";
+  }
+  return TYPES[expected] ?? `of type ${expected}`;
+}
+
 function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Violation[] {
   const path = issue.path.map((step) => typeof step === "symbol" ? String(step) : step);
   const found = valueAt(value, path);
@@ -26,16 +61,27 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       const known = keysAt(schema, path);
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: `unknown key "${key}"${suggestion(key, known)}`,
+        message: `unknown key "${clip(key)}"${suggestion(key, known)}`,
       }));
     }
+    case "invalid_key": {
+      const rule = issue.issues[0]?.message ?? "must be another name";
+      return [{ path, message: `a name here ${rule}, found "${clip(String(path.at(-1)))}"` }];
+    }
     case "invalid_type":
-      if (found === undefined) {
-        return [{ path, message: `missing: a value of type ${issue.expected} is required` }];
-      }
-      return [{ path, message: `must be ${typeName(issue.expected, found)}, found ${shown}` }];
+      return [{
+        path,
+        message: found === undefined
+          ? `missing: it must be given, and be ${typeName(issue.expected)}`
+          : `must be ${typeName(issue.expected, found)}, found ${shown}`,
+      }];
     case "invalid_union": {
-      if (issue.errors.length === 0) break;
+      if (issue.errors.length === 0) {
+        // Of a union told apart by one key, what that may be; the library's types lack it.
+        const { options = [] } = issue as { options?: readonly unknown[] };
+        const known = options.filter((option) => option !== undefined).map(String);
+        return [{ path, message: choice(known, found, shown) }];
+      }
       const expected: string[] = [];
       for (const [first, ...rest] of issue.errors) {
         // A branch whose type fits is what was meant: what it refuses tells more than the types do.
@@ -44,42 +90,48 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
             describe(schema, value, { ...inner, path: [...issue.path, ...inner.path] })
           );
         }
-        expected.push(first.expected);
+        expected.push(typeName(first.expected));
       }
-      return [{ path, message: `must be of type ${expected.join(" or ")}, found ${shown}` }];
+      return [{ path, message: `must be ${expected.join(" or ")}, found ${shown}` }];
     }
-    case "invalid_value": {
-      const values = issue.values.map(String);
-      const near = typeof found === "string" && values.length > 1 ? nearName(found, values) : "";
-      return [{ path, message: `must be one of ${values.join(", ")}, found ${shown}${near}` }];
-    }
+    case "invalid_value":
+      return [{ path, message: choice(issue.values.map(String), found, shown) }];
     case "too_small":
-    case "too_big": {
-      const least = issue.code === "too_small";
-      const bound = least ? issue.minimum : issue.maximum;
-      const relation = least
-        ? (issue.inclusive ? "at least" : "more than")
-        : (issue.inclusive ? "at most" : "less than");
-      if (issue.origin !== "array") {
-        return [{ path, message: `must be ${relation} ${bound}, found ${shown}` }];
-      }
-      const entries = bound === 1 ? "entry" : "entries";
-      return [{ path, message: `must have ${relation} ${bound} ${entries}, found ${shown}` }];
-    }
+    case "too_big":
+      return [{ path, message: `${bound(issue)}, found ${shown}` }];
   }
-  return [{ path, message: `${issue.message}, found ${shown}` }];
+  // Where a schema has no sentence of its own, the library's begins with what went wrong.
+  const rule = /^Invalid \w+: (must .+)$/.exec(issue.message)?.[1] ??
+    issue.message.replace(/^Invalid URL$/, "must be a URL");
+  return [{ path, message: `${rule}, found ${shown}` }];
+}
+
+function choice(values: readonly string[], found: unknown, shown: string): string {
+  const rule = values.length > 1 ? `one of ${values.join(", ")}` : values.join();
+  return `must be ${rule}, found ${shown}${
+    typeof found === "string" && values.length > 1 ? nearName(found, values) : ""
+  }`;
+}
+
+function bound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  const least = issue.code === "too_small";
+  const limit = Number(least ? issue.minimum : issue.maximum);
+  const relation = least
+    ? (issue.inclusive ? "at least" : "more than")
+    : (issue.inclusive ? "at most" : "less than");
+  switch (issue.origin) {
+    case "array":
+      return `must have ${relation} ${limit} ${limit === 1 ? "entry" : "entries"}`;
+    case "string":
+      return `must have ${relation} ${limit} ${limit === 1 ? "character" : "characters"}`;
+    default:
+      return `must be ${relation} ${limit}`;
+  }
 }
 
 /** A value as YAML has it: JSON knows no numbers that are not finite. */
 function written(value: unknown): string {
-  if (typeof value !== "number" || Number.isFinite(value)) return JSON.stringify(value);
-  return Number.isNaN(value) ? ".nan" : value > 0 ? ".inf" : "-.inf";
-}
-
-function typeName(expected: string, found: unknown): string {
-  return typeof found === "number" && !Number.isFinite(found) && expected === "number"
-    ? "a finite number"
-    : `of type ${expected}`;
+  return typeof value === "number" ? yamlNumber(value) : clip(JSON.stringify(value));
 }
 
 /** The keys an object schema knows at a path; none where it takes any. */

@@ -5,9 +5,18 @@
  *
  * @module
  */
-import { parse } from "@std/yaml";
 import { ConfigError } from "../errors.ts";
-import { at, type Document, hasPath, type Path, suggestion } from "./document.ts";
+import { canonical, NotJsonError } from "../key/canonical.ts";
+import {
+  at,
+  clip,
+  type Document,
+  hasPath,
+  parseYaml,
+  type Path,
+  suggestion,
+  YamlError,
+} from "./document.ts";
 import { violations } from "./issues.ts";
 import { type ExperimentFile, gridValues } from "./schema.ts";
 
@@ -23,7 +32,7 @@ export interface Layer {
   locate(path: Path, what: string): string | undefined;
 }
 
-/** A layer whose values stand in a document below `root`. */
+/** A layer whose values are those of a document below `root`. */
 export function documentLayer(
   document: Document,
   root: Path,
@@ -43,7 +52,7 @@ export function merge(base: unknown, over: unknown): unknown {
   if (!isMap(base) || !isMap(over)) return over;
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
-    merged[key] = key in merged ? merge(merged[key], value) : value;
+    merged[key] = Object.hasOwn(base, key) ? merge(base[key], value) : value;
   }
   return merged;
 }
@@ -60,58 +69,64 @@ export function isMap(value: unknown): value is Record<string, unknown> {
  * @throws {ConfigError} If an option has no `=`, its path leads nowhere or its value is not YAML.
  */
 export function optionLayer(options: readonly string[], file: ExperimentFile): Layer {
-  const root: Record<string, unknown> = {};
+  let root: unknown = {};
   const written = new Map<string, string>();
   for (const option of options) {
-    const equals = option.indexOf("=");
-    if (equals < 1) {
-      throw new ConfigError(`Cannot use --set ${option}: it must have the form path=value`);
-    }
-    const steps = option.slice(0, equals).split(".");
-    let value: unknown;
-    try {
-      value = parse(option.slice(equals + 1));
-    } catch (cause) {
-      throw new ConfigError(`Cannot use --set ${option}: the value must be YAML`, { cause });
-    }
-    const path = target(steps, option, file);
-    if (path[0] === "grid") {
-      const values = [value].flat();
-      const valid = gridValues.safeParse(values);
-      if (!valid.success) {
-        const [first] = violations(gridValues, values, valid.error);
-        throw new ConfigError(`Cannot use --set ${option}: ${first!.message}`);
-      }
-      value = values;
-    }
-    let parent = root;
-    for (const step of path.slice(0, -1)) parent = (parent[step] ??= {}) as typeof parent;
-    parent[path.at(-1)!] = value;
+    const { path, values } = parseOption(option, file);
+    root = merge(root, values);
     written.set(path.join("."), option);
   }
   return {
     ...root as Omit<Layer, "locate">,
     locate(path, what) {
       if (!hasPath(root, path)) return undefined;
+      const say = (option: string) => `--set ${clip(option)}: ${what}`;
       for (let end = path.length; end > 0; end--) {
         const option = written.get(path.slice(0, end).join("."));
-        if (option !== undefined) return `--set ${option}: ${what}`;
+        if (option !== undefined) return say(option);
       }
       const below = [...written].find(([key]) => key.startsWith(`${path.join(".")}.`));
-      return below && `--set ${below[1]}: ${what}`;
+      return below && say(below[1]);
     },
   };
 }
 
+/** Where in the file's own structure an option points, and maps down to its value there. */
+function parseOption(option: string, file: ExperimentFile): { path: string[]; values: unknown } {
+  const refuse = (why: string) => new ConfigError(`Cannot use --set ${clip(option)}: ${why}`);
+  const equals = option.indexOf("=");
+  if (equals < 1) throw refuse("it must have the form path=value");
+  const path = target(option.slice(0, equals).split("."), refuse, file);
+  try {
+    let value = parseYaml(option.slice(equals + 1));
+    if (path[0] === "grid") {
+      value = [value].flat();
+      const valid = gridValues.safeParse(value);
+      if (!valid.success) {
+        throw refuse(`the value ${violations(gridValues, value, valid.error)[0]!.message}`);
+      }
+    }
+    const values = path.reduceRight((inner: unknown, step) => ({ [step]: inner }), value);
+    canonical(values);
+    return { path, values };
+  } catch (error) {
+    if (error instanceof YamlError) throw refuse(`the value must be YAML, and is ${error.message}`);
+    if (error instanceof NotJsonError) throw refuse(`the value ${error.message}`);
+    throw error;
+  }
+}
+
 /** Where in the file's own structure a `--set` path points. */
-function target(steps: readonly string[], option: string, file: ExperimentFile): string[] {
+function target(
+  steps: readonly string[],
+  refuse: (why: string) => ConfigError,
+  file: ExperimentFile,
+): string[] {
   const [first = "", second, ...rest] = steps;
   const axes = new Set([...Object.keys(file.grid), ...Object.keys(file.axes)]);
   if (first === "grid" && second !== undefined && rest.length === 0) {
     if (axes.has(second)) return ["grid", second];
-    throw new ConfigError(
-      `Cannot use --set ${option}: no grid axis "${second}"${suggestion(second, [...axes])}`,
-    );
+    throw refuse(`no grid axis "${second}"${suggestion(second, [...axes])}`);
   }
   if (first === "define" && second !== undefined) return [...steps];
   if (Object.hasOwn(file.stages, first) && second !== undefined) {
@@ -120,15 +135,11 @@ function target(steps: readonly string[], option: string, file: ExperimentFile):
   const inner = rest[0];
   if (axes.has(first) && inner !== undefined && rest.length > 1) {
     if (Object.hasOwn(file.stages, inner)) return ["axes", ...steps];
-    throw new ConfigError(
-      `Cannot use --set ${option}: no stage "${inner}"${
-        suggestion(inner, Object.keys(file.stages))
-      }`,
-    );
+    throw refuse(`no stage "${inner}"${suggestion(inner, Object.keys(file.stages))}`);
   }
   const starts = ["grid", "define", ...Object.keys(file.stages), ...axes];
-  throw new ConfigError(
-    `Cannot use --set ${option}: the path must be grid.AXIS, define.NAME, STAGE.PARAM or ` +
-      `AXIS.VALUE.STAGE.PARAM${starts.includes(first) ? "" : suggestion(first, starts)}`,
+  throw refuse(
+    "the path must be grid.AXIS, define.NAME, STAGE.PARAM or AXIS.VALUE.STAGE.PARAM" +
+      (starts.includes(first) ? "" : suggestion(first, starts)),
   );
 }

@@ -44,43 +44,51 @@ export function bindNodes(
         locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
       );
     }
-    entry.each.forEach((axis, index) => {
+    for (const [index, axis] of entry.each.entries()) {
+      const path = ["stages", name, "each", index];
       if (!axes.includes(axis)) {
-        throw new ConfigError(
-          locate(
-            ["stages", name, "each", index],
-            `no grid axis "${axis}"${suggestion(axis, axes)}`,
-          ),
-        );
+        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
       }
-    });
-    const inputs: Record<string, OutputReference[]> = {};
-    for (const [input, references] of Object.entries(entry.inputs)) {
-      if (!Object.hasOwn(stage.inputs, input)) {
-        throw new ConfigError(
-          locate(
-            ["stages", name, "inputs", input],
-            `stage "${stage.name}" has no input "${input}"${
-              suggestion(input, Object.keys(stage.inputs))
-            }`,
-          ),
-        );
-      }
-      inputs[input] = [references].flat().map((reference) => {
-        const [node = "", output = ""] = reference.split(".");
-        return { node, output };
-      });
-    }
-    for (const [input, spec] of Object.entries(stage.inputs)) {
-      if (!spec.many && !Object.hasOwn(inputs, input)) {
-        throw new ConfigError(
-          locate(["stages", name], `input "${input}" is missing: name the output that feeds it`),
-        );
+      if (entry.each.indexOf(axis) < index) {
+        throw new ConfigError(locate(path, `"${axis}" is listed twice`));
       }
     }
-    nodes.set(name, { name, stage, each: entry.each, inputs });
+    nodes.set(name, { name, stage, each: entry.each, inputs: bindInputs(name, entry, o, stage) });
   }
   return nodes;
+}
+
+function bindInputs(
+  name: string,
+  { inputs: wired }: ExperimentFile["stages"][string],
+  { locate }: { locate: Locate },
+  stage: Stage,
+): Record<string, OutputReference[]> {
+  const inputs: Record<string, OutputReference[]> = {};
+  for (const [input, references] of Object.entries(wired)) {
+    const path = ["stages", name, "inputs", input];
+    if (!Object.hasOwn(stage.inputs, input)) {
+      const near = suggestion(input, Object.keys(stage.inputs));
+      throw new ConfigError(locate(path, `stage "${stage.name}" has no input "${input}"${near}`));
+    }
+    const all = [references].flat();
+    const twice = all.findIndex((reference, index) => all.indexOf(reference) < index);
+    if (twice >= 0) {
+      throw new ConfigError(locate([...path, twice], `"${all[twice]}" is listed twice`));
+    }
+    inputs[input] = all.map((reference) => {
+      const [node = "", output = ""] = reference.split(".");
+      return { node, output };
+    });
+  }
+  for (const [input, spec] of Object.entries(stage.inputs)) {
+    if (!spec.many && !Object.hasOwn(inputs, input)) {
+      throw new ConfigError(
+        locate(["stages", name], `input "${input}" is missing: name the output that feeds it`),
+      );
+    }
+  }
+  return inputs;
 }
 
 /** @throws {ConfigError} If an input names no output, or one that its stage may not read. */

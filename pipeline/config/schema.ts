@@ -6,10 +6,18 @@
 import { z } from "zod";
 import type { Stage } from "../stage.ts";
 
-const name = z.string().regex(/^[a-z][a-z0-9_]*$/, "must be lower-case letters, digits and _");
+/** Longest name: instances are named by several. */
+const MAX_NAME = 100;
+/** Most combinations to leave out: each is held against every instance. */
+const MAX_EXCLUDE = 1000;
+
+const name = z.string().max(MAX_NAME)
+  .regex(/^[a-z][a-z0-9_]*$/, "must be lower-case letters, digits and _");
+/** The name of an experiment. */
+export const experimentName = name;
 const values = z.record(z.string(), z.unknown());
 const axisValue = z.union([
-  z.string().regex(/^[^/*?\s]+$/, "must not contain / * ? or spaces"),
+  z.string().max(MAX_NAME).regex(/^[^/*?\s]+$/, "must not contain / * ? or spaces"),
   z.int(),
 ]);
 const axisOverrides = z.record(z.string(), z.record(name, values).nullable()).describe(
@@ -20,7 +28,7 @@ export const gridValues = z.array(axisValue).min(1);
 const grid = z.record(name, gridValues);
 const exclude = z.array(
   z.record(name, z.union([axisValue, z.array(axisValue)])),
-).describe("Combinations of grid values that are left out");
+).max(MAX_EXCLUDE).describe("Combinations of grid values that are left out");
 const reference = z.string().regex(/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/, "must be stage.output");
 
 /** One stage of an experiment: which grid axes it varies over, where its inputs come from. */

@@ -4,9 +4,11 @@
  * @module
  */
 import type { Json } from "../key/canonical.ts";
-import type { Coordinates, Experiment } from "../config/experiment.ts";
+import type { Experiment } from "../config/experiment.ts";
+import type { Coordinates } from "../config/references.ts";
 import type { Node } from "../config/nodes.ts";
 import { ConfigError } from "../errors.ts";
+import { label } from "../key/fingerprint.ts";
 
 /** One output of one instance, as an input of another. */
 export interface Binding {
@@ -19,6 +21,7 @@ export interface Instance {
   /** `train/imdb/add/0`: the stage, then its coordinates in the order of its axes. */
   readonly name: string;
   readonly node: Node;
+  /** By axis in code-unit order, whatever the order of `each`: a stage that gathers sees it. */
   readonly at: Coordinates;
   readonly params: Json;
   readonly inputs: Readonly<Record<string, readonly Binding[]>>;
@@ -27,41 +30,41 @@ export interface Instance {
 /** All instances, upstream before downstream. */
 export type Graph = readonly Instance[];
 
+/** Far more than a run gets through; what a slip of the pen makes of a grid is refused at once. */
+const MAX_INSTANCES = 1_000_000;
+/** Inputs of all instances together. */
+const MAX_BINDINGS = 10_000_000;
+
 /**
  * Expands the grid and binds inputs. An input takes those instances of its stage that agree on
  * every axis both stages vary over.
  *
- * @throws {ConfigError} For a cycle, or an input that takes one artifact and is bound to none or
- * several.
+ * @throws {ConfigError} For a cycle, an input that takes one artifact and is bound to none or
+ * several, and a grid of more than a million instances.
  */
 export function buildGraph(experiment: Experiment): Graph {
+  const nodes = order(experiment);
+  checkSize(nodes, experiment);
   const instances = new Map<string, Instance[]>();
   const all: Instance[] = [];
-  for (const node of order(experiment)) {
-    const sources = Object.entries(node.inputs).map(([input, references]) => ({
-      input,
-      references: references.map(({ node: from, output }) => {
-        const upstream = experiment.nodes.get(from)!;
-        const shared = upstream.each.filter((axis) => node.each.includes(axis));
-        return { output, shared, index: indexBy(instances.get(from) ?? [], shared) };
-      }),
-    }));
+  let bindings = 0;
+  for (const node of nodes) {
+    const sources = Object.keys(node.inputs).map((input) =>
+      sourceOf(input, node, { experiment, instances })
+    );
     const own: Instance[] = [];
     for (const at of combinations(node.each, experiment)) {
       const name = [node.name, ...node.each.map((axis) => at[axis])].join("/");
-      const inputs: Record<string, Binding[]> = {};
-      for (const { input, references } of sources) {
-        const bound = references.flatMap(({ output, shared, index }) =>
-          (index.get(project(at, shared)) ?? []).map((instance) => ({ instance, output }))
-        );
-        if (!node.stage.inputs[input]?.many && bound.length !== 1) {
+      const inputs: Record<string, readonly Binding[]> = {};
+      for (const { input, bind } of sources) {
+        inputs[input] = bind(name, at);
+        bindings += inputs[input].length;
+        if (bindings > MAX_BINDINGS) {
           throw new ConfigError(experiment.locate(
             ["stages", node.name, "inputs", input],
-            `${name} takes exactly one "${input}", and the wiring gives ${bound.length}` +
-              (bound.length > 1 ? `: ${bound.slice(0, 3).map((b) => b.instance.name)}, …` : ""),
+            `all instances together may have at most ${MAX_BINDINGS} inputs, found more`,
           ));
         }
-        inputs[input] = bound.sort(byCoordinates);
       }
       own.push({ name, node, at, params: experiment.params(node, at), inputs });
     }
@@ -71,21 +74,64 @@ export function buildGraph(experiment: Experiment): Graph {
   return all;
 }
 
-/** The order in which a stage sees what it gathers: not that in which a file lists grid values. */
-function byCoordinates(a: Binding, b: Binding): number {
-  const places = ({ instance, output }: Binding) => [
-    instance.node.name,
-    output,
-    ...instance.node.each.map((axis) => instance.at[axis]!),
-  ];
-  const [left, right] = [places(a), places(b)];
-  for (const [index, value] of left.entries()) {
-    const other = right[index];
-    if (other === undefined || value === other) continue;
-    if (typeof value === "number" && typeof other === "number") return value - other;
-    return String(value) < String(other) ? -1 : 1;
+/** What binds one input of a stage. */
+function sourceOf(
+  input: string,
+  node: Node,
+  { experiment, instances }: {
+    experiment: Experiment;
+    instances: ReadonlyMap<string, readonly Instance[]>;
+  },
+): { readonly input: string; bind(name: string, at: Coordinates): readonly Binding[] } {
+  const many = node.stage.inputs[input]?.many ?? false;
+  const references = node.inputs[input]!.map(({ node: from, output }) => {
+    const shared = experiment.nodes.get(from)!.each.filter((axis) => node.each.includes(axis));
+    const all = (instances.get(from) ?? []).map((instance) => ({ instance, output }));
+    return {
+      shared,
+      index: indexBy(many ? byLabel(all) : all, shared),
+      name: `${from}.${output}{`,
+    };
+  });
+  // Each has its labels in order, and labels begin with the name.
+  references.sort((a, b) => a.name < b.name ? -1 : 1);
+  return {
+    input,
+    bind(name, at) {
+      const bound = references.flatMap(({ shared, index }) => index.get(project(at, shared)) ?? []);
+      if (many || bound.length === 1) return bound;
+      throw new ConfigError(experiment.locate(
+        ["stages", node.name, "inputs", input],
+        `${name} takes exactly one "${input}", and the wiring gives ${bound.length}` +
+          (bound.length > 1 ? `: ${bound.slice(0, 3).map((b) => b.instance.name)}, …` : ""),
+      ));
+    },
+  };
+}
+
+/**
+ * The order in which a stage sees what it gathers: that of the labels, which are what the key holds.
+ * Where `each` or a grid lists the same in another order, key and order are the same.
+ */
+function byLabel(bindings: readonly Binding[]): Binding[] {
+  return bindings.map((binding) => ({ binding, label: label(binding) }))
+    .sort((a, b) => a.label < b.label ? -1 : 1).map(({ binding }) => binding);
+}
+
+function checkSize(nodes: readonly Node[], { grid, locate }: Experiment): void {
+  let total = 0;
+  for (const { name, each } of nodes) {
+    const sizes = each.map((axis) => grid[axis]!.length);
+    const count = sizes.reduce((product, size) => product * size, 1);
+    total += count;
+    if (total <= MAX_INSTANCES) continue;
+    const factors = each.map((axis, index) => `${axis} ${sizes[index]}`).join(" × ");
+    throw new ConfigError(locate(
+      ["stages", name, "each"],
+      `a run may have at most ${MAX_INSTANCES} instances, and the grid gives this stage ${count}` +
+        (each.length > 1 ? ` (${factors})` : ""),
+    ));
   }
-  return 0;
 }
 
 /** The instances that feed an instance, each once. */
@@ -129,17 +175,17 @@ function order(experiment: Experiment): Node[] {
 }
 
 function* combinations(axes: readonly string[], experiment: Experiment): Generator<Coordinates> {
-  const excluded = experiment.exclude.filter((entry) =>
-    Object.keys(entry).every((axis) => axes.includes(axis))
-  );
+  const excluded = experiment.exclude.map((entry) => Object.entries(entry))
+    .filter((entry) => entry.every(([axis]) => axes.includes(axis)))
+    .map((entry) => entry.map(([axis, values]) => [axis, new Set(values.map(String))] as const));
   const isExcluded = (at: Coordinates) =>
-    excluded.some((entry) =>
-      Object.entries(entry).every(([axis, values]) => values.map(String).includes(String(at[axis])))
-    );
+    excluded.some((entry) => entry.every(([axis, values]) => values.has(String(at[axis]))));
+  const sorted = axes.toSorted();
   function* extend(at: Coordinates, depth: number): Generator<Coordinates> {
     const axis = axes[depth];
     if (axis === undefined) {
-      if (!isExcluded(at)) yield at;
+      if (isExcluded(at)) return;
+      yield Object.fromEntries(sorted.map((name) => [name, at[name]!]));
       return;
     }
     for (const value of experiment.grid[axis] ?? []) {
@@ -153,13 +199,6 @@ function project(at: Coordinates, axes: readonly string[]): string {
   return axes.map((axis) => String(at[axis])).join("/");
 }
 
-function indexBy(instances: readonly Instance[], axes: readonly string[]): Map<string, Instance[]> {
-  const index = new Map<string, Instance[]>();
-  for (const instance of instances) {
-    const key = project(instance.at, axes);
-    const group = index.get(key);
-    if (group) group.push(instance);
-    else index.set(key, [instance]);
-  }
-  return index;
+function indexBy(bindings: readonly Binding[], axes: readonly string[]): Map<string, Binding[]> {
+  return Map.groupBy(bindings, ({ instance }) => project(instance.at, axes));
 }

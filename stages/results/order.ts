@@ -33,6 +33,12 @@ export function compareDatasets(
     compareText(a.dataset, b.dataset);
 }
 
+/** The paper's data sets in its order, then the others by name. */
+export function comparePaperDatasets(a: string, b: string): number {
+  const order = Object.keys(PAPER_DATASETS);
+  return rank(order, a) - rank(order, b) || compareText(a, b);
+}
+
 /** By code unit: the same on every machine, whatever its locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -1,62 +1,66 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { z } from "zod";
-import { loadExperiment } from "../../pipeline/config/experiment.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
-import { buildGraph, type Instance, select } from "../../pipeline/plan/graph.ts";
+import { ingredientsOf, inputDigests, keyOf } from "../../pipeline/key/fingerprint.ts";
+import type { Sha256 } from "../../pipeline/key/hash.ts";
+import { type Instance, select } from "../../pipeline/plan/graph.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
+import { loadFiles, type LoadOptions } from "../rig/experiment.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const file = { kind: "file", exactness: "exact" } as const;
-const STAGES = new Map<string, Stage>(
-  [
-    defineStage({
-      name: "make",
-      params: z.strictObject({
-        rate: z.number().default(1),
-        nested: z.strictObject({ a: z.int().default(1), b: z.int().default(2) }).prefault({}),
-        from: z.string().default(""),
-      }),
-      inputs: {},
-      outputs: { out: file },
-    }) as Stage,
-    defineStage({
-      name: "join",
-      params: z.strictObject({}),
-      inputs: { one: {}, all: { many: true } },
-      outputs: { out: file },
-    }) as Stage,
-    defineStage({
-      name: "time",
-      params: z.strictObject({}),
-      inputs: { all: { many: true } },
-      outputs: { out: { ...file, exactness: "measured" } },
-    }) as Stage,
-    defineStage({
-      name: "both",
-      params: z.strictObject({}),
-      inputs: { all: { many: true } },
-      outputs: {
-        out: { ...file, exactness: "measured" },
-        table: { ...file, exactness: "numeric" },
-      },
-    }) as Stage,
-  ].map((stage) => [stage.name, stage]),
-);
+const make = defineStage({
+  name: "make",
+  params: z.strictObject({
+    rate: z.number().default(1),
+    nested: z.strictObject({ a: z.int().default(1), b: z.int().default(2) }).prefault({}),
+    from: z.string().default(""),
+  }),
+  inputs: {},
+  outputs: { out: file },
+}) as Stage;
+const others = [
+  defineStage({
+    name: "join",
+    params: z.strictObject({}),
+    inputs: { one: {}, all: { many: true } },
+    outputs: { out: file },
+  }),
+  defineStage({
+    name: "time",
+    params: z.strictObject({}),
+    inputs: { all: { many: true } },
+    outputs: { out: { ...file, exactness: "measured" } },
+  }),
+  defineStage({
+    name: "both",
+    params: z.strictObject({}),
+    inputs: { all: { many: true } },
+    outputs: { out: { ...file, exactness: "measured" }, table: { ...file, exactness: "numeric" } },
+  }),
+  // Takes what a stage of tables takes, and what no file can hold.
+  defineStage({
+    name: "table",
+    params: z.strictObject({
+      tables: z.record(z.string(), z.record(z.string(), z.array(z.number()))).default({}),
+      any: z.unknown().optional(),
+      when: z.string().transform((text) => new Date(text)).optional(),
+    }),
+    inputs: {},
+    outputs: { out: file },
+  }),
+] as Stage[];
 
-/** Writes an experiment file and loads it. */
-function load(text: string, options: { profile?: string; set?: string[]; mirror?: string } = {}) {
-  const root = temporaryFolder();
-  Deno.mkdirSync(`${root}/experiments`);
-  Deno.writeTextFileSync(`${root}/experiments/x.yaml`, text);
-  Deno.writeTextFileSync(`${root}/experiments/more.yaml`, "deep: { value: included }\n");
-  const experiment = loadExperiment("x", {
-    root,
-    profile: options.profile ?? "p",
-    set: options.set ?? [],
-    stages: STAGES,
-    mirror: options.mirror,
-  });
-  return { experiment, graph: buildGraph(experiment) };
+/** Reads an experiment file. */
+function load(text: string, options: LoadOptions & { readonly stages?: readonly Stage[] } = {}) {
+  const files = { "x.yaml": text, "more.yaml": "deep: { value: included }\n" };
+  return loadFiles(files, options.stages ?? [make, ...others], options);
 }
 
 const names = (graph: readonly Instance[]) => graph.map(({ name }) => name);
@@ -161,7 +165,7 @@ Deno.test("duplicate grid values and duplicate keys are refused", () => {
   assertThrows(
     () => load(WIRING.replace("s: [1, 2]", "s: [1, 1]")),
     ConfigError,
-    "experiments/x.yaml:2: grid.s: value 1 stands twice",
+    "experiments/x.yaml:2: grid.s.1: value 1 is listed twice",
   );
   assertThrows(
     () => load(WIRING.replace("  e: {", "  a: { stage: make }\n  e: {")),
@@ -191,18 +195,14 @@ Deno.test("a stage sees settled params, and so does its key", () => {
     outputs: { out: file },
     settle: ({ choices }, { mirror }) => ({ choices: [mirror ?? choices[0]!] }),
   });
-  const before = STAGES.get("make")!;
-  STAGES.set("make", settled as Stage);
-  try {
-    const text = `experiment: x
+  const stages = [settled as Stage];
+  const text = `experiment: x
 stages: { make: { params: { choices: [a, b] } } }
 profiles: { p: {} }
 `;
-    assertEquals(params(load(text).graph, "make"), { choices: ["a"] });
-    assertEquals(params(load(text, { mirror: "/m" }).graph, "make"), { choices: ["/m"] });
-  } finally {
-    STAGES.set("make", before);
-  }
+  assertEquals(params(load(text, { stages }).graph, "make"), { choices: ["a"] });
+  const mirror = temporaryFolder();
+  assertEquals(params(load(text, { stages, mirror }).graph, "make"), { choices: [mirror] });
 });
 
 Deno.test("the editor's schema in experiments/ is the one this program would write", async () => {
@@ -233,4 +233,267 @@ profiles: { p: {} }
       "its own",
   );
   assertEquals(names(wired("time").graph), ["time", "reader"]);
+});
+
+/** Key of an instance whose inputs all hold what their own instance is called by, less the order. */
+function keyAndView(instance: Instance) {
+  const digest = (from: Instance) =>
+    JSON.stringify(Object.entries(from.at).map(String).sort()) as Sha256;
+  const outputs = (from: Instance) => ({
+    out: { sha256: digest(from), bytes: 1, kind: "file", exactness: "exact" } as const,
+  });
+  return {
+    key: keyOf(ingredientsOf(instance, {}, inputDigests(instance, outputs))),
+    // What reaches a stage of a gathered input: coordinates as text, and content.
+    view: JSON.stringify(
+      Object.entries(instance.inputs).sort(([a], [b]) => a < b ? -1 : 1).map(([, bound]) =>
+        bound.map(({ instance: from }) => [
+          Object.entries(from.at).map(([axis, value]) => [axis, String(value)]),
+          digest(from),
+        ])
+      ),
+    ),
+  };
+}
+
+Deno.test("the order in which a map is written reaches neither a stage nor its key", () => {
+  const of = (tables: string) => {
+    const { graph } = load(`experiment: x
+stages: { table: { params: { tables: ${tables} } } }
+profiles: { p: {} }
+`);
+    const { key } = keyAndView(graph[0]!);
+    return { key, seen: JSON.stringify(graph[0]!.params) };
+  };
+  const one = of("{ one: { b: [1], a: [2], 10: [3], 9: [4] }, two: {} }");
+  const other = of("{ two: {}, one: { 9: [4], a: [2], 10: [3], b: [1] } }");
+  assertEquals(other, one);
+  assertNotEquals(of("{ one: { b: [2], a: [1], 10: [3], 9: [4] }, two: {} }"), one);
+});
+
+Deno.test("the order in which a stage gathers is that of what is in its key", () => {
+  const of = (grid: string, each: string) => {
+    const { graph } = load(`experiment: x
+grid: { ${grid} }
+stages:
+  make: { each: [${each}] }
+  again: { stage: make, each: [s] }
+  time: { inputs: { all: [${each === "d, s" ? "make.out, again.out" : "again.out, make.out"}] } }
+profiles: { p: {} }
+`);
+    return keyAndView(graph.find(({ name }) => name === "time")!);
+  };
+  const one = of("d: [x, y], s: [2, 10]", "d, s");
+  assertEquals(of("d: [y, x], s: [10, 2]", "d, s"), one);
+  assertEquals(of("s: [2, 10], d: [x, y]", "s, d"), one);
+  assertEquals(of('d: [x, y], s: ["2", "10"]', "s, d"), one);
+  assertNotEquals(of("d: [x, z], s: [2, 10]", "d, s").key, one.key);
+});
+
+Deno.test("what names an axis or an input twice is refused", () => {
+  const of = (each: string, all: string) => () =>
+    load(`experiment: x
+grid: { d: [one] }
+stages:
+  make: { each: [${each}] }
+  time:
+    inputs:
+      all:
+        - make.out
+        - ${all}
+profiles: { p: {} }
+`);
+  assertThrows(
+    of("d, d", "make.out"),
+    ConfigError,
+    'experiments/x.yaml:4: stages.make.each.1: "d" is listed twice',
+  );
+  assertThrows(
+    of("d", "make.out"),
+    ConfigError,
+    'experiments/x.yaml:9: stages.time.inputs.all.1: "make.out" is listed twice',
+  );
+});
+
+Deno.test("a date is text, and what a schema makes of it is refused where it is written", () => {
+  const of = (params: string) =>
+    load(`experiment: x
+stages:
+  table:
+    params:
+      ${params}
+profiles: { p: {} }
+`);
+  assertEquals(params(of("any: 2024-01-01").graph, "table"), { any: "2024-01-01", tables: {} });
+  assertThrows(
+    () => of("when: 2024-01-01"),
+    ConfigError,
+    "experiments/x.yaml:5: stages.table.params.when: must be text, a number, true or false, null, " +
+      "a list or a mapping, found a Date",
+  );
+  const found = assertThrows(() => of("any: !!binary aGVsbG8="), ConfigError).message;
+  assertStringIncludes(
+    found,
+    "experiments/x.yaml:5:29: not valid YAML: Cannot resolve unknown tag",
+  );
+});
+
+Deno.test("an error in what a reference brings in names where that is written", () => {
+  const of = (more: string, from: string, set: readonly string[] = []) =>
+    assertThrows(() =>
+      loadFiles(
+        {
+          "x.yaml": `experiment: x
+include: { more: data/more.yaml }
+define:
+  small:
+    tables: { one: [] }
+stages:
+  table:
+    params: { tables: ${from} }
+profiles: { p: {} }
+`,
+          "data/more.yaml": more,
+        },
+        others,
+        { set },
+      ), ConfigError).message;
+  const from = (reference: string) =>
+    `\n  from experiments/x.yaml:8: stages.table.params.tables: ${reference}`;
+  assertEquals(
+    of(
+      "# A comment.\ntables:\n  one: { a: [1], b: [2] }\n  two:\n    c: { d: 1 }\n",
+      "$more.tables",
+    ),
+    'experiments/data/more.yaml:5: tables.two.c: must be a list, found {"d":1}' +
+      from("$more.tables"),
+  );
+  assertEquals(
+    of("one: { a: [1,\n  x] }\ntwo: 3\n", "$more"),
+    'experiments/data/more.yaml:2: one.a.1: must be a number, found "x"' + from("$more") +
+      "\nexperiments/data/more.yaml:3: two: must be a mapping, found 3" + from("$more"),
+  );
+  assertEquals(
+    of("", "$small.tables"),
+    "experiments/x.yaml:5: define.small.tables.one: must be a mapping, found []" +
+      from("$small.tables"),
+  );
+  assertEquals(
+    of("", "$small.tables", ["define.small.tables.one={a: 1}"]),
+    "--set define.small.tables.one={a: 1}: must be a list, found 1" + from("$small.tables"),
+  );
+  assertEquals(
+    of("a: 1\nb: .nan\n", "{}"),
+    "experiments/data/more.yaml:2: b: must be a finite number, found .nan",
+  );
+  assertEquals(
+    of("a: 1\nb: [\n", "{}").split("\n")[0],
+    "experiments/data/more.yaml:3:1: not valid YAML: Cannot read flow collection: unexpected end " +
+      "of the stream within a flow collection",
+  );
+});
+
+Deno.test("a line is that of the key in question, in whatever style it is written", () => {
+  const of = (text: string) =>
+    assertThrows(() => loadFiles({ "x.yaml": text }, others), ConfigError).message.match(
+      /x\.yaml:(\d+)/,
+    )?.[1];
+  const file = (params: string) =>
+    `experiment: x
+profiles: { p: {} }
+define: { one: { a: [0] } }
+stages:
+  table:
+    params: ${params}
+`;
+  assertEquals(
+    of(
+      file("{\n      tables: {\n        one: { b: [1] },\n        two: { a: 1 },\n      },\n    }"),
+    ),
+    "9",
+  );
+  assertEquals(of(file('\n      "tables":\n        one: { b: [1] }\n        "two": 3')), "9");
+  assertEquals(
+    of(file("\n      tables:\n        one:\n          a:\n          - 1\n          - x")),
+    "11",
+  );
+  assertEquals(of(file("\n      ? tables\n      : one: 1\n      # one: 2\n")), "8");
+  assertEquals(
+    of(file("\n      any: |\n        tables:\n          one: 1\n      tables:\n        one: 1")),
+    "11",
+  );
+  assertEquals(
+    of(file("\n      any: &x { one: 1 }\n      tables: *x")),
+    "7",
+    "where the alias's is",
+  );
+  assertEquals(of(file("{ tabels: {} }").replaceAll("\n", "\r\n")), "6");
+});
+
+const EXCLUDE = `experiment: x
+grid: { d: [one, two], s: [1, 2] }
+exclude:
+  - { d: two, s: 3 }
+  - { d: [one, tow] }
+axes: { d: { one: {}, two: {}, four: {} } }
+stages: { make: { each: [d, s] } }
+profiles:
+  p: {}
+  q: { grid: { s: [3] }, exclude: [{ d: four }] }
+  r:
+    exclude:
+      - { s: 4 }
+`;
+
+Deno.test("a value that no grid has is refused in an exclusion", () => {
+  assertThrows(
+    () => load(EXCLUDE),
+    ConfigError,
+    'experiments/x.yaml:5: exclude.1.d.1: "tow" is no value of grid.d; did you mean "two"?',
+  );
+  assertThrows(
+    () => load(EXCLUDE, { profile: "r" }),
+    ConfigError,
+    'experiments/x.yaml:13: profiles.r.exclude.0.s: "4" is no value of grid.s; known: 1, 2, 3',
+  );
+  // Of another profile's grid, or one that a file changes params for.
+  assertEquals(names(load(EXCLUDE.replace("tow", "two")).graph), []);
+  assertEquals(names(load(EXCLUDE, { profile: "q" }).graph), ["make/one/3", "make/two/3"]);
+});
+
+Deno.test("a mirror is a folder or a URL, whoever names it", () => {
+  const text = `experiment: x
+mirror: nowhere
+stages: { make: {} }
+profiles: { p: {}, q: { mirror: gone } }
+`;
+  const of = (options: LoadOptions) => () => load(text, options).experiment.mirror;
+  assertThrows(
+    of({}),
+    ConfigError,
+    'experiments/x.yaml:2: mirror: must be a folder or a URL, found "nowhere"',
+  );
+  assertThrows(
+    of({ profile: "q" }),
+    ConfigError,
+    'experiments/x.yaml:4: profiles.q.mirror: must be a folder or a URL, found "gone"',
+  );
+  assertThrows(
+    of({ mirror: "experiments/x.yaml" }),
+    ConfigError,
+    "Cannot use --mirror experiments/x.yaml: it must be a folder or a URL, and is neither",
+  );
+  assertEquals(of({ mirror: "http://127.0.0.1:1/x" })(), "http://127.0.0.1:1/x");
+  assertStringIncludes(of({ mirror: "experiments" })()!, "/experiments");
+});
+
+Deno.test("every experiment file of this project names the schema that editors check it with", () => {
+  const folder = new URL("../../experiments/", import.meta.url);
+  const files = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".yaml"));
+  assert(files.length > 0);
+  for (const { name } of files) {
+    const [first] = Deno.readTextFileSync(new URL(name, folder)).split("\n");
+    assertEquals(first, "# yaml-language-server: $schema=schema.json", name);
+  }
+  assert(Deno.statSync(new URL("schema.json", folder)).isFile);
 });

@@ -22,7 +22,7 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     "a param of the wrong type",
     "    params: { seed: $seed }",
     "    params: { seed: $seed, steps: many }",
-    `${FILE}:15: stages.steps.params.steps: must be of type number, found "many"`,
+    `${FILE}:15: stages.steps.params.steps: must be a number, found "many"`,
   ],
   [
     "a grid value that is none",
@@ -64,7 +64,7 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     "a grid value that is no name and no whole number",
     "  seed: [1, 2]",
     "  seed: [1, 1.5]",
-    `${FILE}:8: grid.seed.1: must be of type string or int, found 1.5`,
+    `${FILE}:8: grid.seed.1: must be text or a whole number, found 1.5`,
   ],
   [
     "a grid value with a space",
@@ -146,7 +146,7 @@ Deno.test("wrong options are refused with a near name", async () => {
     [["reproduce", "--backend", "wsam"], 'did you mean "wasm"?'],
     [["reproduce", "--set", "steps"], "it must have the form path=value"],
     [["reproduce", "--set", "stepz.rate=2"], 'did you mean "steps"?'],
-    [["reproduce", "--set", "steps.rate=fast"], "--set steps.rate=fast: must be of type number"],
+    [["reproduce", "--set", "steps.rate=fast"], "--set steps.rate=fast: must be a number, found"],
     [
       ["reproduce", "--set", "steps.rtae=2"],
       '--set steps.rtae=2: unknown key "rtae"; did you mean "rate"?',
@@ -172,7 +172,7 @@ Deno.test("wrong options are refused with a near name", async () => {
     ],
     [
       ["plan", "--set", "word.style=1e999"],
-      "--set word.style=1e999: must be of type string, found .inf",
+      "Cannot use --set word.style=1e999: the value must be a finite number, found .inf",
     ],
     [["reproduce", "--only", "stpes"], "it matches no instance"],
     [["reproduce", "--mirror", "nowhere"], "it must be a folder or a URL"],

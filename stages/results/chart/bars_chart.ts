@@ -8,7 +8,13 @@ import { accuracyText, datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { fixed, percent } from "../format.ts";
 import type { Latencies, TimedCondition } from "../latency/latencies.ts";
 import { changeOf, latencyText } from "../latency/latency_tables.ts";
-import { compareOperators, encodingTitle, operatorTitle, paperDataset } from "../order.ts";
+import {
+  compareOperators,
+  comparePaperDatasets,
+  encodingTitle,
+  operatorTitle,
+  paperDataset,
+} from "../order.ts";
 import type { PaperTable } from "../paper/numbers.ts";
 import type { Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
@@ -62,18 +68,19 @@ export function accuracyBars(
       })),
     }];
   });
-  const theirs = Object.entries(options.published).map(([dataset, cells]) => ({
+  const theirs = Object.keys(options.published).sort(comparePaperDatasets).map((dataset) => ({
     heading: `The paper's Table 2 and Figure 4a (${paperDataset(dataset)}), not our runs`,
     axis,
     printed: true,
-    bars: Object.entries(cells).sort(([a], [b]) => compareOperators(a, b)).map((
-      [operator, [mean]],
-    ) => ({
-      label: operatorTitle(operator),
-      value: mean,
-      interval: null,
-      text: `about ${fixed(mean, 0)}`,
-    })),
+    bars: Object.entries(options.published[dataset]!).sort(([a], [b]) => compareOperators(a, b))
+      .map((
+        [operator, [mean]],
+      ) => ({
+        label: operatorTitle(operator),
+        value: mean,
+        interval: null,
+        text: `about ${fixed(mean, 0)}`,
+      })),
   }));
   return barsChart([...ours, ...theirs], {
     name: "accuracy_bars",

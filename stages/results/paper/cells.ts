@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { compareEncodings, compareOperators, comparePaperDatasets } from "../order.ts";
 import type { Tables } from "./numbers.ts";
 
 /** One printed cell, percent. */
@@ -18,11 +19,11 @@ export interface Cell {
   readonly rounding: number;
 }
 
-/** All cells, by table name, then in the order printed. */
+/** All cells, by table name, then by data set, encoding and operator in the paper's order. */
 export function cellsOf(tables: Tables): Cell[] {
   return Object.keys(tables).sort().flatMap((table) =>
-    Object.entries(tables[table]!).flatMap(([dataset, cells]) =>
-      Object.entries(cells).map(([key, [mean, spread]]) => {
+    Object.keys(tables[table]!).sort(comparePaperDatasets).flatMap((dataset) =>
+      Object.entries(tables[table]![dataset]!).map(([key, [mean, spread]]) => {
         const dot = key.indexOf(".");
         return {
           table,
@@ -34,7 +35,9 @@ export function cellsOf(tables: Tables): Cell[] {
           spread: spread ?? null,
           rounding: spread === undefined ? 0.5 : 0.005,
         };
-      })
+      }).sort((a, b) =>
+        compareEncodings(a.encoding, b.encoding) || compareOperators(a.operator, b.operator)
+      )
     )
   );
 }

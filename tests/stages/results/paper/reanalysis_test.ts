@@ -9,6 +9,8 @@ import {
   tablesSchema,
 } from "../../../../stages/results/paper/numbers.ts";
 import { reanalyse } from "../../../../stages/results/paper/reanalysis.ts";
+import { cellsOf } from "../../../../stages/results/paper/cells.ts";
+import { canonical } from "../../../../pipeline/key/canonical.ts";
 
 const read = (name: string) =>
   parse(
@@ -122,4 +124,23 @@ Deno.test("a claim against its own printed number is found", () => {
   const texts = findings().filter((each) => each.text.startsWith("Claim")).map((each) => each.text);
   assertEquals(texts.length, 2);
   assert(texts.every((text) => text.includes("A6b")));
+});
+
+Deno.test("cells come in the paper's order, whatever order the keys of its tables are in", () => {
+  const names = (tables: PaperNumbers["tables"]) =>
+    cellsOf(tables).map((cell) =>
+      `${cell.table} ${cell.dataset} ${cell.encoding}.${cell.operator}`
+    );
+  const asPrinted = Object.entries(PAPER.tables).flatMap(([table, datasets]) =>
+    Object.entries(datasets).flatMap(([dataset, cells]) =>
+      Object.keys(cells).map((key) =>
+        `${table} ${dataset} ${key.includes(".") ? key : `sinusoidal.${key}`}`
+      )
+    )
+  );
+  const tables = canonical(PAPER.tables) as PaperNumbers["tables"];
+  const printed = (name: string) => !name.startsWith("table2");
+  assertEquals(names(tables).filter(printed), asPrinted.filter(printed));
+  assertEquals(names(tables), names(PAPER.tables));
+  assertEquals(reanalyse({ ...PAPER, tables }), reanalyse(PAPER));
 });

@@ -1,0 +1,71 @@
+/**
+ * The files of an experiment: its own and those that it includes.
+ *
+ * @module
+ */
+import { dirname, isAbsolute, join, normalize } from "node:path";
+import { ConfigError } from "../errors.ts";
+import { at, clip, type Document, readDocument, suggestion } from "./document.ts";
+import { broken, violations } from "./issues.ts";
+import { type ExperimentFile, experimentName, experimentSchema } from "./schema.ts";
+
+/** An experiment as its files have it. */
+export interface ExperimentFiles {
+  readonly document: Document;
+  readonly file: ExperimentFile;
+  /** By the name under which `$name` refers to them. */
+  readonly included: ReadonlyMap<string, Document>;
+}
+
+/**
+ * Reads and validates `experiments/NAME.yaml` and what it includes.
+ *
+ * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
+ */
+export function readFiles(name: string, root: string): ExperimentFiles {
+  const relative = `experiments/${name}.yaml`;
+  const known = experimentNames(root);
+  if (!experimentName.safeParse(name).success || !known.includes(name)) {
+    throw new ConfigError(
+      `Cannot find ${clip(relative)}: no experiment "${clip(name)}"${suggestion(name, known)}`,
+    );
+  }
+  const document = readDocument(join(root, relative), relative);
+  const file = validate(document);
+  if (file.experiment !== name) {
+    const rule = `must be the file's name, "${name}", found "${file.experiment}"`;
+    throw new ConfigError(at(document, ["experiment"], rule));
+  }
+  const included = new Map<string, Document>();
+  for (const [key, path] of Object.entries(file.include)) {
+    const shown = normalize(join(dirname(relative), path));
+    const refuse = (what: string) => new ConfigError(at(document, ["include", key], what));
+    if (isAbsolute(path) || shown.startsWith("../")) {
+      throw refuse(`must be a file of the project, found "${clip(path)}"`);
+    }
+    if (shown === relative) throw refuse("must be another file than the experiment's own");
+    included.set(
+      key,
+      readDocument(join(root, shown), shown, (why) => refuse(`${clip(path)} ${why}`)),
+    );
+  }
+  return { document, file, included };
+}
+
+function validate(document: Document): ExperimentFile {
+  const parsed = experimentSchema.safeParse(document.value);
+  if (parsed.success) return parsed.data;
+  const found = violations(experimentSchema, document.value, parsed.error);
+  throw broken(found, ({ path, message }) => at(document, path, message));
+}
+
+/** Names of the experiments in a project, sorted. */
+export function experimentNames(root: string): string[] {
+  try {
+    return [...Deno.readDirSync(join(root, "experiments"))]
+      .filter((entry) => entry.name.endsWith(".yaml"))
+      .map((entry) => entry.name.slice(0, -".yaml".length)).sort();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * From layers to the validated params of an instance.
+ *
+ * @module
+ */
+import { ConfigError } from "../errors.ts";
+import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
+import { type Locate, type Path, valueAt } from "./document.ts";
+import { broken, violations } from "./issues.ts";
+import { isMap, type Layer, merge } from "./layer.ts";
+import type { Node } from "./nodes.ts";
+import { type Coordinates, type Definitions, dereference, type Origin } from "./references.ts";
+
+/** What params are made from, besides the instance. */
+export interface ParamsSource {
+  readonly layers: readonly Layer[];
+  readonly definitions: Definitions;
+  readonly axes: ReadonlySet<string>;
+  readonly mirror: string | undefined;
+  readonly locate: Locate;
+}
+
+/**
+ * The params of a stage at a place of the grid: the layers merged, references replaced, validated,
+ * settled. Keys are in canonical order, so that what the stage sees is what its key holds.
+ *
+ * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
+ */
+export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
+  const { layers, definitions, axes, mirror } = source;
+  const paths: Path[] = [
+    ["stages", node.name, "params"],
+    ...node.each.map((axis) => ["axes", axis, String(coordinates[axis]), node.name]),
+  ];
+  let raw: unknown = {};
+  for (const layer of layers) {
+    for (const path of paths) {
+      const own = valueAt(layer, path);
+      if (isMap(own)) raw = merge(raw, own);
+    }
+  }
+  const place = placeOf(node, paths, source);
+  const { values, origins } = dereference(raw, {
+    definitions,
+    axes,
+    coordinates,
+    node: node.name,
+    place,
+  });
+  const point: Locate = (path, what) => pointAt(path, what, { origins, definitions, place });
+  const plain = (value: unknown): Json => {
+    try {
+      return canonical(value);
+    } catch (error) {
+      if (!(error instanceof NotJsonError)) throw error;
+      throw new ConfigError(point(error.path, error.message));
+    }
+  };
+  // A few references can stand for very much: not to be validated before it is known how much.
+  if (origins.length > 0) plain(values);
+  const parsed = node.stage.params.safeParse(values);
+  if (!parsed.success) {
+    const found = violations(node.stage.params, values, parsed.error);
+    throw broken(found, ({ path, message }) => point(path, message));
+  }
+  const params = plain(parsed.data);
+  return node.stage.settle ? plain(node.stage.settle(params, { mirror })) : params;
+}
+
+/** Points at a param in the last layer that has it, or at what is nearest above it. */
+function placeOf(
+  node: Node,
+  paths: readonly Path[],
+  { layers, locate }: ParamsSource,
+): Locate {
+  return (path, what) => {
+    for (let end = path.length; end > 0; end--) {
+      const rest = path.slice(end).join(".");
+      for (const layer of layers.toReversed()) {
+        for (const above of paths.toReversed()) {
+          const full = [...above, ...path.slice(0, end)];
+          const message = layer.locate(full, rest === "" ? what : `${rest}: ${what}`);
+          if (message !== undefined) return message;
+        }
+      }
+    }
+    return locate(["stages", node.name], path.length > 0 ? `${path.join(".")}: ${what}` : what);
+  };
+}
+
+/** Points at a param; at what a reference stands for where it came by one. */
+function pointAt(
+  path: Path,
+  what: string,
+  { origins, definitions, place }: {
+    origins: readonly Origin[];
+    definitions: Definitions;
+    place: Locate;
+  },
+): string {
+  const origin = origins.find((each) => each.path.every((step, index) => step === path[index]));
+  if (origin === undefined) return place(path, what);
+  const written = definitions.locate([...origin.source, ...path.slice(origin.path.length)], what);
+  return `${written}\n  from ${place(origin.path, origin.reference)}`;
+}
