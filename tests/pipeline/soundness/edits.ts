@@ -174,7 +174,7 @@ const PACKAGES: readonly Edit[] = [
     runs: compute,
     apply: inPackage(
       "tar-stream/3.2.2/package.json",
-      (text) => JSON.stringify({ ...JSON.parse(text), main: "pack.js" }),
+      (text) => JSON.stringify({ ...JSON.parse(text), main: "pack.js", exports: "./pack.js" }),
     ),
   },
   {
