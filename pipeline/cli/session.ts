@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { loadBundles } from "../store/code.ts";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { stageIngredients } from "../key/fingerprint.ts";
+import { stageIngredients } from "../key/ingredients.ts";
 import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";

@@ -5,7 +5,7 @@
  */
 import { suggestion } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
-import { type Change, changes, shorten } from "../key/fingerprint.ts";
+import { type Change, changes, shorten } from "../key/ingredients.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";

@@ -95,6 +95,6 @@ function isUnchanged(
 ): boolean {
   const now = statOf(path);
   if (!now) return false;
-  if (sameStat(now, stat) && now.mtime < at - RECENT_MS) return true;
+  if (sameStat(now, stat) && Math.max(now.mtime, now.ctime) < at - RECENT_MS) return true;
   return sha256(Deno.readFileSync(path)) === digest;
 }

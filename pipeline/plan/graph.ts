@@ -8,7 +8,7 @@ import type { Experiment } from "../config/experiment.ts";
 import type { Coordinates } from "../config/references.ts";
 import type { Node } from "../config/nodes.ts";
 import { ConfigError } from "../errors.ts";
-import { label } from "../key/fingerprint.ts";
+import { label } from "./ingredients.ts";
 
 /** One output of one instance, as an input of another. */
 export interface Binding {

@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { changes, ingredientsOf, inputDigests, keyOf, shorten } from "../key/fingerprint.ts";
+import { changes, type Ingredients, keyOf, shorten } from "../key/ingredients.ts";
+import { ingredientsOf, inputDigests } from "./ingredients.ts";
 import { type Graph, type Instance, upstream } from "./graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { FoundOutputs } from "../store/artifact_store.ts";
-import type { Ingredients, Trace } from "../store/trace.ts";
+import type { Trace } from "../store/trace.ts";
 
 /** What is to be done about an instance. */
 export type Decision =

@@ -5,12 +5,10 @@
  */
 import { type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
+import type { Ingredients } from "../key/ingredients.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isPlainPath } from "./paths.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
-
-/** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
-export type Ingredients = Readonly<Record<string, string>>;
 
 /** One output as it was made. */
 export interface OutputRecord {

@@ -7,7 +7,7 @@
 import { join, relative } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { explain } from "../errors.ts";
-import { keyOf } from "../key/fingerprint.ts";
+import { keyOf } from "../key/ingredients.ts";
 import { hashFile, isSha256, type Sha256 } from "../key/hash.ts";
 import { hashFiles } from "../store/hash_pool.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";

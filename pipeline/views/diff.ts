@@ -9,7 +9,7 @@
  */
 import { type Cause, type CutOff, findCauses, findCutOffs } from "./diff/causes.ts";
 import type { InstanceDiff, MetricDelta, Side, Standing } from "./diff/sides.ts";
-import { changes } from "../key/fingerprint.ts";
+import { changes } from "../key/ingredients.ts";
 import type { LockEntry } from "../store/lockfile.ts";
 
 /** What two runs have and have not in common. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { canonical, canonicalJson, type Json, NotJsonError } from "../../pipeline/key/canonical.ts";
-import { ingredientsOf, keyOf } from "../../pipeline/key/fingerprint.ts";
+import { keyOf } from "../../pipeline/key/ingredients.ts";
+import { ingredientsOf } from "../../pipeline/plan/ingredients.ts";
 import { hashFile, sha256, taggedHash } from "../../pipeline/key/hash.ts";
 import type { Instance } from "../../pipeline/plan/graph.ts";
 

@@ -7,7 +7,8 @@ import {
 } from "@std/assert";
 import { z } from "zod";
 import { ConfigError } from "../../pipeline/errors.ts";
-import { ingredientsOf, inputDigests, keyOf } from "../../pipeline/key/fingerprint.ts";
+import { keyOf } from "../../pipeline/key/ingredients.ts";
+import { ingredientsOf, inputDigests } from "../../pipeline/plan/ingredients.ts";
 import type { Sha256 } from "../../pipeline/key/hash.ts";
 import { type Instance, select } from "../../pipeline/plan/graph.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";

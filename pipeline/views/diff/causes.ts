@@ -5,7 +5,7 @@
  * @module
  */
 import type { InstanceDiff, Side } from "./sides.ts";
-import type { Change } from "../../key/fingerprint.ts";
+import type { Change } from "../../key/ingredients.ts";
 
 /** One root of differences between two runs. */
 export interface Cause {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Change } from "../../key/fingerprint.ts";
+import type { Change } from "../../key/ingredients.ts";
 import type { Lock } from "../../store/lockfile.ts";
 import type { Trace } from "../../store/trace.ts";
 

@@ -1,19 +1,17 @@
 /**
- * Every ingredient of a stage key, with the reason why it counts.
+ * What a key is made from, and why each ingredient counts.
  *
  * @module
  */
 import type { Bundle } from "./bundle.ts";
 import { canonicalJson, type Json } from "./canonical.ts";
-import type { Binding, Instance } from "../plan/graph.ts";
 import { type Sha256, taggedHash } from "./hash.ts";
 import { describeMachine } from "./machine.ts";
 import type { Platform } from "./platform.ts";
 import { CONTRACT, type Stage } from "../stage.ts";
-import type { Ingredients, Trace } from "../store/trace.ts";
 
-/** Digests of an instance's input artifacts: input name to `[label, digest]`, in binding order. */
-export type InputDigests = Readonly<Record<string, readonly (readonly [string, Sha256])[]>>;
+/** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
+export type Ingredients = Readonly<Record<string, string>>;
 
 /** The key of a set of ingredients. */
 export function keyOf(ingredients: Ingredients): Sha256 {
@@ -55,60 +53,8 @@ export function stageIngredients(
   return ingredients;
 }
 
-/**
- * All ingredients of an instance: those of its stage, the params its schema names, save those that
- * are operational, and the content of its inputs. Not the keys of upstream instances: equal content cuts a change off.
- */
-export function ingredientsOf(
-  instance: Instance,
-  shared: Ingredients,
-  inputs: InputDigests,
-): Ingredients {
-  const ingredients: Record<string, string> = { ...shared };
-  flatten("params", keyedParams(instance), ingredients);
-  for (const [input, digests] of Object.entries(inputs)) {
-    const many = instance.node.stage.inputs[input]?.many === true;
-    if (many && digests.length === 0) ingredients[`inputs.${input}`] = "none";
-    // A stage sees the coordinates of what it gathers, so they count; of a single input it does not.
-    for (const [label, digest] of digests) {
-      ingredients[many ? `inputs.${input}[${label}]` : `inputs.${input}`] = digest;
-    }
-  }
-  return ingredients;
-}
-
-/** An instance's params without those that never change what it makes. */
-function keyedParams({ node, params }: Instance): Json {
-  const operational: readonly string[] = node.stage.operational ?? [];
-  if (operational.length === 0) return params;
-  return Object.fromEntries(
-    Object.entries(params!).filter(([name]) => !operational.includes(name)),
-  );
-}
-
-/** The digests of the artifacts bound to an instance, from the outputs of its upstream. */
-export function inputDigests(
-  instance: Instance,
-  outputs: (upstream: Instance) => Trace["outputs"],
-): InputDigests {
-  return Object.fromEntries(
-    Object.entries(instance.inputs).map(([input, bindings]) => [
-      input,
-      bindings.map((binding) =>
-        [label(binding), outputs(binding.instance)[binding.output]!.sha256] as const
-      ),
-    ]),
-  );
-}
-
-/** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"imdb","seed":"0"}`. */
-export function label({ instance, output }: Binding): string {
-  const at = Object.entries(instance.at).map(([axis, value]) => [axis, String(value)]);
-  return `${instance.node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;
-}
-
 /** Writes each leaf of `value` under its path. Distinct values give distinct sets of entries. */
-function flatten(path: string, value: Json, into: Record<string, string>): void {
+export function flatten(path: string, value: Json, into: Record<string, string>): void {
   if (value === null || typeof value !== "object") {
     into[path] = canonicalJson(value);
   } else if (Array.isArray(value)) {
