@@ -136,6 +136,15 @@ export interface StageContext<P> {
    *   not finite.
    */
   metric(name: string, value: number): void;
+  /**
+   * Says what it saw of something that nothing else holds to its content, such as the digest of a
+   * file that has no published checksum. What is seen first is kept in `lock/pins.lock` once this
+   * instance has succeeded; something else than what is there ends the stage.
+   *
+   * @throws {RangeError} If the name or the value is empty, too long, or more than words with single
+   *   spaces between them.
+   */
+  pin(name: string, value: string): void;
 }
 
 /**

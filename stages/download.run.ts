@@ -75,11 +75,8 @@ async function fetchFiles(
           },
         });
         if (found !== undefined) {
-          console.warn(
-            `No checksum is published for "${file.name}" of ${source.name}: took what came, ${
-              received.get(file.name) ?? 0
-            } bytes with sha256 ${found}; this run's lock pins it`,
-          );
+          const bytes = received.get(file.name) ?? 0;
+          context.pin(`${source.name}/${file.name}`, `sha256:${found} ${bytes} bytes`);
         }
       } catch (error) {
         errors.push({ index, error });

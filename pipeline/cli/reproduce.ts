@@ -20,6 +20,7 @@ import {
   toEntry,
   writeLock,
 } from "../store/lockfile.ts";
+import { Pins } from "../store/pins.ts";
 import { publish } from "../store/publish.ts";
 import { run, type RunOutcome } from "../run/run.ts";
 import { keepTracePage } from "../views/trace_page.ts";
@@ -71,6 +72,7 @@ export async function reproduce(
       planInput: session.planInput,
       jobs: options.jobs,
       mirror: session.experiment.mirror,
+      pins: new Pins(project.root, { keep: !options.locked && !session.experiment.modified }),
       secondsOf: session.secondsOf,
       listener: watched,
       failFast: false,

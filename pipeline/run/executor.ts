@@ -56,6 +56,8 @@ export interface Watch {
   /** Before the stage's code runs. What it throws ends the task, which fails with it. */
   platform(found: ProcessPlatform): void;
   progress(progress: StageProgress): void;
+  /** What the stage saw. What it throws ends the task, which fails with it. */
+  pin(name: string, value: string): void;
   /** A piece of what the stage prints, of any length. */
   log(text: string): void;
 }

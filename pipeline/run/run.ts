@@ -18,6 +18,7 @@ import type { Platform } from "../key/platform.ts";
 import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
+import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
 
@@ -33,6 +34,7 @@ export interface RunOptions {
   readonly planInput: PlanInput;
   readonly jobs: number;
   readonly mirror: string | undefined;
+  readonly pins: Pins;
   readonly secondsOf: (instance: Instance) => number | undefined;
   readonly listener: Listener;
   /** Whether the first failure ends what runs, and nothing new starts. */
@@ -250,7 +252,7 @@ class Runner {
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
     outputsOf: Upstream,
   ): Promise<void> {
-    const { listener, store, workspace, executor, bundles, platform, mirror } = this.#options;
+    const { listener, store, workspace, executor, bundles, platform, mirror, pins } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch.folder();
     const log = new Log(workspace.root, key);
@@ -258,6 +260,7 @@ class Runner {
     listener({ event: "started", instance: instance.name, key, reason });
     const started = new Date();
     const clock = performance.now();
+    const seen = new Map<string, string>();
     try {
       const { outputs, metrics } = await makeInstance(
         { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
@@ -267,6 +270,10 @@ class Runner {
           watch: {
             progress: (progress) =>
               listener({ event: "progress", instance: instance.name, ...progress }),
+            pin(name, value) {
+              pins.check(name, value);
+              seen.set(name, value);
+            },
             log(text) {
               log.write(text);
               listener({ event: "log", instance: instance.name, text });
@@ -275,6 +282,7 @@ class Runner {
           signal: this.#signal,
         },
       );
+      for (const message of pins.add(seen)) listener({ event: "lock", path: PINS_FILE, message });
       const seconds = Math.round(performance.now() - clock) / 1000;
       await store.putTrace({
         key,

@@ -252,7 +252,7 @@ function auditLocks(
 function lockFiles(root: string): string[] {
   try {
     return [...Deno.readDirSync(join(root, "lock"))].map((entry) => entry.name)
-      .filter((name) => name.endsWith(".lock") && name !== "deno.lock").sort();
+      .filter((name) => /^\w+(\.\w+){1,2}\.lock$/.test(name)).sort();
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
     throw error;

@@ -5,6 +5,7 @@
  */
 import { basename, join } from "node:path";
 import { createHash } from "node:crypto";
+import { canonical } from "../../pipeline/key/canonical.ts";
 import type { Artifact, Backend, Run, Stage, StageProgress } from "../../pipeline/stage.ts";
 
 /** Where and how to run; every field but `directory` has a default. */
@@ -25,6 +26,7 @@ export interface StageRun {
   /** Output name to absolute path. */
   readonly outputs: Readonly<Record<string, string>>;
   readonly metrics: Readonly<Record<string, number>>;
+  readonly pins: Readonly<Record<string, string>>;
 }
 
 /**
@@ -47,11 +49,13 @@ export async function runStage<P>(
     return Array.isArray(bound) ? bound : [bound as Artifact];
   };
   const metrics: Record<string, number> = {};
+  const pins: Record<string, string> = {};
   const { run } = await import(
     new URL(`../../stages/${stage.name}.run.ts`, import.meta.url).href
   ) as { run: Run<P> };
   await run({
-    params: stage.params.parse(params),
+    // In the order in which the engine hands them over.
+    params: canonical(stage.params.parse(params)) as P,
     input(name) {
       const [only, ...rest] = all(name);
       if (only === undefined || rest.length > 0) {
@@ -73,8 +77,11 @@ export async function runStage<P>(
     metric(name, value) {
       metrics[name] = value;
     },
+    pin(name, value) {
+      pins[name] = value;
+    },
   });
-  return { outputs, metrics };
+  return { outputs, metrics, pins };
 }
 
 /** Wraps a file, or a folder's files, as an input artifact. */

@@ -10,6 +10,7 @@ import {
   MAX_MESSAGE_BYTES,
   type Message,
   metricProblem,
+  pinProblem,
   progressProblem,
 } from "./protocol.ts";
 
@@ -144,6 +145,8 @@ function messageProblem(message: Record<string, unknown>): string | undefined {
       return undefined;
     case "metric":
       return metricProblem(message["name"], message["value"]);
+    case "pin":
+      return pinProblem(message["name"], message["value"]);
     case "progress":
       return progressProblem(message);
     case "failed":

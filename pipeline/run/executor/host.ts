@@ -25,6 +25,7 @@ import {
   MAX_MESSAGE_BYTES,
   type Message,
   metricProblem,
+  pinProblem,
   progressProblem,
   STOP,
 } from "./protocol.ts";
@@ -187,6 +188,13 @@ function contextOf(
         throw new RangeError(`Stage "${task.stage}" cannot record metric "${name}": ${problem}`);
       }
       send({ type: "metric", name, value });
+    },
+    pin(name, value) {
+      const problem = pinProblem(name, value);
+      if (problem !== undefined) {
+        throw new RangeError(`Stage "${task.stage}" cannot pin what it saw: ${problem}`);
+      }
+      send({ type: "pin", name, value });
     },
   };
 }

@@ -192,6 +192,8 @@ class Account {
       case "metric":
         this.metrics.set(message.name, message.value);
         return;
+      case "pin":
+        return this.#watch.pin(message.name, message.value);
       case "done":
       case "failed":
         this.ended = message;

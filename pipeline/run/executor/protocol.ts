@@ -37,6 +37,7 @@ export type Message =
   | ({ readonly type: "ready"; readonly contract: string } & ProcessPlatform)
   | ({ readonly type: "progress" } & StageProgress)
   | { readonly type: "metric"; readonly name: string; readonly value: number }
+  | { readonly type: "pin"; readonly name: string; readonly value: string }
   | { readonly type: "done" }
   | { readonly type: "failed"; readonly kind: FailureKind; readonly message: string };
 
@@ -54,6 +55,20 @@ export function metricProblem(name: unknown, value: unknown): string | undefined
   }
   if (typeof value !== "number" || !Number.isFinite(value)) {
     return `its value must be a finite number, found ${String(value)}`;
+  }
+  return undefined;
+}
+
+/** What keeps something from being pinned; `undefined` for nothing. */
+export function pinProblem(name: unknown, value: unknown): string | undefined {
+  for (const text of [name, value]) {
+    if (
+      typeof text !== "string" || text.length > 400 ||
+      !/^(?!#)[^\s\p{C}]+(?: [^\s\p{C}]+)*$/u.test(text)
+    ) {
+      return "name and value must be words with single spaces between them, at most 400 characters, " +
+        `found ${JSON.stringify(text)}`;
+    }
   }
   return undefined;
 }
