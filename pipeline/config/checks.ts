@@ -39,7 +39,8 @@ export function checkLayers(
   checkAxisValues(profile, known, (axis) => [...listed(known.file, axis), ...gridOf(known, axis)]);
   checkAxisValues(set, known, (axis) => gridOf(known, axis));
   checkReferred(set, layers, known);
-  for (const axis of Object.keys(known.grid)) checkAxis(axis, known);
+  const used = new Set(Object.values(known.file.stages).flatMap(({ each }) => each));
+  for (const axis of Object.keys(known.grid)) checkAxis(axis, used, known);
   checkExclude(known);
 }
 
@@ -199,12 +200,23 @@ function checkExclude({ file, grid, exclude, locate }: Known): void {
   }
 }
 
-/** An axis must be used, and have each value once and none that `axes` does not know. */
-function checkAxis(axis: string, { file, grid, locate }: Known): void {
-  const used = [...new Set(Object.values(file.stages).flatMap(({ each }) => each))];
-  if (!used.includes(axis)) {
+/**
+ * An axis must be used and be no other name, and have each value once and none that `axes` does not
+ * know.
+ */
+function checkAxis(
+  axis: string,
+  used: ReadonlySet<string>,
+  { file, grid, locate }: Known,
+): void {
+  if (!used.has(axis)) {
     throw new ConfigError(
-      locate(["grid", axis], `no stage varies over "${axis}"${suggestion(axis, used)}`),
+      locate(["grid", axis], `no stage varies over "${axis}"${suggestion(axis, [...used])}`),
+    );
+  }
+  if (Object.hasOwn(file.include, axis)) {
+    throw new ConfigError(
+      locate(["include", axis], `$${axis} is the value of a grid axis; include by another name`),
     );
   }
   // Values without any override need no entry, unless the axis lists its values.

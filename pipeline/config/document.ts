@@ -54,7 +54,27 @@ export function readDocument(
     if (!(error instanceof NotJsonError)) throw error;
     throw new ConfigError(at(document, error.path, error.message), { cause: error });
   }
+  const merge = mergeKey(value, []);
+  if (merge !== undefined) {
+    throw new ConfigError(
+      at(
+        document,
+        merge,
+        "YAML 1.2 has no merge keys; write the entries out, each may be an alias",
+      ),
+    );
+  }
   return document;
+}
+
+/** Where a key `<<` is, which YAML 1.1 and some editors take for an inclusion. */
+function mergeKey(value: unknown, path: Path): Path | undefined {
+  if (value === null || typeof value !== "object") return undefined;
+  for (const [key, entry] of Object.entries(value)) {
+    const found = key === "<<" ? [...path, key] : mergeKey(entry, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function readText(path: string, unreadable: (why: string) => ConfigError): string {

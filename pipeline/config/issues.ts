@@ -69,12 +69,7 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       return [{ path, message: `a name here ${rule}, found "${clip(String(path.at(-1)))}"` }];
     }
     case "invalid_type":
-      return [{
-        path,
-        message: found === undefined
-          ? `missing: it must be given, and be ${typeName(issue.expected)}`
-          : `must be ${typeName(issue.expected, found)}, found ${shown}`,
-      }];
+      return [{ path, message: `must be ${typeName(issue.expected, found)}, found ${shown}` }];
     case "invalid_union": {
       if (issue.errors.length === 0) {
         // Of a union told apart by one key, what that may be; the library's types lack it.

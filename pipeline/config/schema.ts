@@ -9,7 +9,11 @@ import type { Stage } from "../stage.ts";
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
 /** Most combinations to leave out: each is held against every instance. */
-const MAX_EXCLUDE = 1000;
+const MAX_EXCLUDE = 100;
+/** Most axes of one stage: an instance's name has a value of each. */
+const MAX_AXES = 20;
+/** Most stages of an experiment: what they take of each other is followed to the end. */
+const MAX_STAGES = 1000;
 
 const name = z.string().max(MAX_NAME)
   .regex(/^[a-z][a-z0-9_]*$/, "must be lower-case letters, digits and _");
@@ -34,7 +38,9 @@ const reference = z.string().regex(/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/, "must b
 /** One stage of an experiment: which grid axes it varies over, where its inputs come from. */
 const stage = z.strictObject({
   stage: name.optional().describe("The stage definition to use; by default the one of this name"),
-  each: z.array(name).default([]).describe("Grid axes: one instance for each combination"),
+  each: z.array(name).max(MAX_AXES).default([]).describe(
+    "Grid axes: one instance for each combination",
+  ),
   inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
   params: values.default({}),
 });
@@ -65,7 +71,10 @@ export const experimentSchema = z.strictObject({
   axes: z.record(name, axisOverrides).default({}),
   grid: grid.default({}).describe("Grid axes and their values"),
   exclude: exclude.default([]),
-  stages: z.record(name, stage),
+  stages: z.record(name, stage).refine(
+    (stages) => Object.keys(stages).length <= MAX_STAGES,
+    `must have at most ${MAX_STAGES} entries`,
+  ),
   profiles: z.record(name, profile),
 });
 

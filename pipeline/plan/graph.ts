@@ -45,6 +45,9 @@ const MAX_BINDINGS = 10_000_000;
 export function buildGraph(experiment: Experiment): Graph {
   const nodes = order(experiment);
   checkSize(nodes, experiment);
+  const excluded = experiment.exclude.map((entry) =>
+    Object.entries(entry).map(([axis, values]) => [axis, new Set(values.map(String))] as const)
+  );
   const instances = new Map<string, Instance[]>();
   const all: Instance[] = [];
   let bindings = 0;
@@ -53,7 +56,7 @@ export function buildGraph(experiment: Experiment): Graph {
       sourceOf(input, node, { experiment, instances })
     );
     const own: Instance[] = [];
-    for (const at of combinations(node.each, experiment)) {
+    for (const at of combinations(node.each, experiment.grid, excluded)) {
       const name = [node.name, ...node.each.map((axis) => at[axis])].join("/");
       const inputs: Record<string, readonly Binding[]> = {};
       for (const { input, bind } of sources) {
@@ -174,12 +177,17 @@ function order(experiment: Experiment): Node[] {
   return sorted;
 }
 
-function* combinations(axes: readonly string[], experiment: Experiment): Generator<Coordinates> {
-  const excluded = experiment.exclude.map((entry) => Object.entries(entry))
-    .filter((entry) => entry.every(([axis]) => axes.includes(axis)))
-    .map((entry) => entry.map(([axis, values]) => [axis, new Set(values.map(String))] as const));
+/** Grid values to leave out: those that match all of an entry. */
+type Exclusions = readonly (readonly (readonly [axis: string, values: ReadonlySet<string>])[])[];
+
+function* combinations(
+  axes: readonly string[],
+  grid: Experiment["grid"],
+  exclusions: Exclusions,
+): Generator<Coordinates> {
+  const own = exclusions.filter((entry) => entry.every(([axis]) => axes.includes(axis)));
   const isExcluded = (at: Coordinates) =>
-    excluded.some((entry) => entry.every(([axis, values]) => values.has(String(at[axis]))));
+    own.some((entry) => entry.every(([axis, values]) => values.has(String(at[axis]))));
   const sorted = axes.toSorted();
   function* extend(at: Coordinates, depth: number): Generator<Coordinates> {
     const axis = axes[depth];
@@ -188,9 +196,7 @@ function* combinations(axes: readonly string[], experiment: Experiment): Generat
       yield Object.fromEntries(sorted.map((name) => [name, at[name]!]));
       return;
     }
-    for (const value of experiment.grid[axis] ?? []) {
-      yield* extend({ ...at, [axis]: value }, depth + 1);
-    }
+    for (const value of grid[axis]!) yield* extend({ ...at, [axis]: value }, depth + 1);
   }
   yield* extend({}, 0);
 }

@@ -431,6 +431,15 @@ stages:
   assertEquals(of(file("{ tabels: {} }").replaceAll("\n", "\r\n")), "6");
 });
 
+Deno.test("a file that is included by the name of a grid axis is refused", () => {
+  assertThrows(
+    () =>
+      load("experiment: x\ninclude: { d: more.yaml }\n" + LAYERS.slice("experiment: x\n".length)),
+    ConfigError,
+    "experiments/x.yaml:2: include.d: $d is the value of a grid axis; include by another name",
+  );
+});
+
 const EXCLUDE = `experiment: x
 grid: { d: [one, two], s: [1, 2] }
 exclude:

@@ -134,11 +134,30 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
     'experiments/x.yaml:2: stages: must have names as its keys, found "__proto__"',
   ],
   [
+    "a merge key",
+    withParams("{}", "define:\n  a: &a { b: 1 }\n  c: [{ d: 1 }, {\n    <<: *a }]\n"),
+    "experiments/x.yaml:9: define.c.1.<<: YAML 1.2 has no merge keys; write the entries out, each " +
+    "may be an alias",
+  ],
+  [
     "a constructor as a param",
     withParams("{ constructor: { prototype: { polluted: 1 } } }"),
     'experiments/x.yaml:4: stages.make.params.constructor: unknown key "constructor"',
   ],
   ["a name of half a million letters", `${"a".repeat(500_000)}: 1\n`, 'unknown key "aaaa'],
+  [
+    "9,000 stages that take from each other",
+    `experiment: x
+stages:
+${lines(9000, (i) => `  s${i}: { stage: join, inputs: { all: s${i + 1}.out } }`)}profiles: { p: {} }
+`,
+    "experiments/x.yaml:2: stages: must have at most 1000 entries, found {",
+  ],
+  [
+    "a stage of 21 axes",
+    withParams("{}").replace("make:", `make:\n    each: [${lines(21, (i) => `a${i},`)}]`),
+    "stages.make.each: must have at most 20 entries, found [",
+  ],
   ["50,000 unknown keys", lines(50_000, (i) => `k${i}: 1`), "and 49983 more"],
   [
     "a grid of 10¹⁰ instances",

@@ -25,6 +25,43 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     `${FILE}:15: stages.steps.params.steps: must be a number, found "many"`,
   ],
   [
+    "a mapping where text belongs",
+    "    ann: { word: { text: Ann } }",
+    "    ann: { word: { text: { of: Ann } } }",
+    `${FILE}:4: axes.name.ann.word.text: must be text, found {"of":"Ann"}`,
+  ],
+  [
+    "a word where true or false belongs",
+    "    params: { seed: $seed }",
+    "    params: { seed: $seed, fail: maybe }",
+    `${FILE}:15: stages.steps.params.fail: must be true or false, found "maybe"`,
+  ],
+  [
+    "text where a list belongs",
+    "    each: [name, seed]",
+    "    each: name",
+    `${FILE}:13: stages.steps.each: must be a list, found "name"`,
+  ],
+  [
+    "a list where a mapping belongs",
+    "    params: { seed: $seed }",
+    "    params: [seed]",
+    `${FILE}:15: stages.steps.params: must be a mapping, found ["seed"]`,
+  ],
+  [
+    "a param that is not given",
+    "    params: { seed: $seed }",
+    "    params: {}",
+    `${FILE}:12: stages.steps: seed: must be a number, found nothing`,
+  ],
+  [
+    "a name that is none",
+    "    each: [name]\n",
+    "    each: [name]\n    inputs: { Text: word.text }\n",
+    `${FILE}:12: stages.word.inputs.Text: a name here must be lower-case letters, digits and _, ` +
+    'found "Text"',
+  ],
+  [
     "a grid value that is none",
     "  name: [ann, bob]",
     "  name: [ann, rob]",
@@ -209,6 +246,9 @@ Deno.test("a definition of the name of an included file is refused", async () =>
     "--set define.more={}: $more is what is included from experiments/more.yaml; " +
       "change that file\n",
   );
+  project.edit(FILE, "{ seed: $seed }", "{ seed: $seed, rate: $more.rate }");
+  const misspelt = await project.run(["plan", "--set", "define.mor={}"]);
+  assertEquals(misspelt.stderr, "--set define.mor={}: no param refers to $mor\n");
 });
 
 Deno.test("--help describes every command and leaves nothing behind", async () => {
