@@ -31,11 +31,12 @@ export interface ExecuteOptions {
 }
 
 const KEPT_CHARACTERS = 10_000;
+let root: string | undefined;
 let count = 0;
 
 /** Runs the body of a stage's `run(context)`, JavaScript. */
 export async function execute(body: string, options: ExecuteOptions = {}): Promise<Executed> {
-  const folder = join(temporaryFolder(), `task-${count++}`);
+  const folder = join(root ??= temporaryFolder(), `task-${count++}`);
   const outputs = join(folder, "outputs");
   Deno.mkdirSync(outputs, { recursive: true });
   const module = join(folder, "stage.mjs");
@@ -44,6 +45,7 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   const task: Task = {
     stage: "tried",
     module,
+    folder,
     params: {},
     inputs: {},
     many: [],
@@ -64,8 +66,9 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   };
   let metrics: Metrics = {}, error: Error | undefined;
   try {
-    metrics = await new LocalExecutor(join(temporaryFolder(), "deno")).execute(task, {
+    metrics = await new LocalExecutor().execute(task, {
       reach: { read: [folder, ...checkpoints], write: [outputs, ...checkpoints], hosts: [] },
+      cache: join(folder, "../deno"),
       watch,
       signal: options.signal ?? new AbortController().signal,
     });
