@@ -89,7 +89,7 @@ export async function openSession(
   const graph = options.only.length > 0 ? select(all, only) : all;
   const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
   const numeric = all.some((instance) => instance.node.stage.numeric);
-  const executor = new LocalExecutor(join(outputsFolder(project, options), "store/deno"));
+  const executor = new LocalExecutor();
   const platform = await executor.platform(numeric ? options.backend : "wasm");
   const outputs = outputsFolder(project, options);
   const store = new LocalStore(join(outputs, "store"), storeOptions);

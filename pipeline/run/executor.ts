@@ -24,8 +24,10 @@ export interface TaskInput {
 /** One instance to run. */
 export interface Task {
   readonly stage: string;
-  /** Module that exports the stage's `run`. Its folder is the task's own. */
+  /** Module that exports the stage's `run`. Others may run the same. */
   readonly module: string;
+  /** A folder of the task's own, to run in. */
+  readonly folder: string;
   readonly params: Json;
   readonly inputs: Readonly<Record<string, readonly TaskInput[]>>;
   readonly many: readonly string[];
@@ -65,6 +67,8 @@ export interface Watch {
 /** What an execution takes besides its task. */
 export interface Execution {
   readonly reach: Reach;
+  /** A folder, out of every task's reach, for what the runtime makes of modules. */
+  readonly cache: string;
   readonly watch: Watch;
   /** Asks the stage to stop; after a short grace it is ended. */
   readonly signal: AbortSignal;

@@ -254,7 +254,7 @@ class Runner {
   ): Promise<void> {
     const { listener, store, workspace, executor, bundles, platform, mirror, pins } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
-    const scratch = this.#scratch.folder();
+    const scratch = this.#scratch, folder = scratch.folder();
     const log = new Log(workspace.root, key);
     this.#logs.set(instance, log);
     listener({ event: "started", instance: instance.name, key, reason });
@@ -263,7 +263,7 @@ class Runner {
     const seen = new Map<string, string>();
     try {
       const { outputs, metrics } = await makeInstance(
-        { instance, key, bundle, platform, outputs: outputsOf, scratch, mirror },
+        { instance, key, bundle, platform, outputs: outputsOf, folder, scratch, mirror },
         { store, workspace },
         {
           executor,
@@ -306,7 +306,7 @@ class Runner {
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
     } finally {
       log.close();
-      this.#scratch.remove(scratch);
+      scratch.remove(folder);
       if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(workspace, key);
     }
   }

@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { statOf } from "../store/catalog.ts";
+import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
 import { OWNER_FILE } from "./executor.ts";
@@ -14,6 +15,13 @@ import { OWNER_FILE } from "./executor.ts";
 export interface Scratch {
   /** A new empty folder. */
   folder(): string;
+  /**
+   * The module of a bundle, written and verified once, in a folder of its own: what Deno makes of it
+   * serves all instances that run it.
+   */
+  module(bundle: Modules): string;
+  /** A folder for what Deno makes of modules. */
+  readonly cache: string;
   remove(folder: string): void;
   /** Removes everything. */
   close(): void;
@@ -42,12 +50,21 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
   }
   Deno.mkdirSync(join(root, own));
   let count = 0;
+  const folder = () => {
+    const path = join(root, own, String(count++));
+    Deno.mkdirSync(path);
+    return path;
+  };
+  const modules = new Map<string, string>();
   return {
-    folder() {
-      const path = join(root, own, String(count++));
-      Deno.mkdirSync(path);
-      return path;
+    folder,
+    module(bundle) {
+      const name = `${bundle.code} ${bundle.packages}`;
+      const module = modules.get(name) ?? writeModules(workspace, bundle, folder());
+      modules.set(name, module);
+      return module;
     },
+    cache: folder(),
     remove: removeTree,
     close() {
       removeTree(join(root, own));

@@ -34,7 +34,8 @@ interface Remembered {
 }
 
 /** What of a bundle says which modules it has. */
-type Modules = Pick<Bundle, "code" | "packages">;
+/** What of a bundle says which modules it has. */
+export type Modules = Pick<Bundle, "code" | "packages">;
 
 /** How often files may be edited while they are bundled before it is given up. */
 const MAX_ATTEMPTS = 5;

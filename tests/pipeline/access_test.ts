@@ -1,5 +1,9 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import type { Backend } from "../../pipeline/stage.ts";
+import { execute } from "../rig/execute.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 /** Runs the toy with a first stage that does something it did not declare. */
 async function failing(project: TestProject, act: string): Promise<string> {
@@ -96,4 +100,207 @@ Deno.test("an import that is neither the project's nor pinned is refused; an ali
   assertEquals((await aliased.executed()).length, 7);
   aliased.edit("lib/grow.ts", "+ 1;", "+ 2;");
   assertEquals((await aliased.executed()).length, 5);
+});
+
+/** What a stage finds by expressions: their values, or how they fail, one a line. */
+async function tried(expressions: readonly string[], backend?: Backend): Promise<string[]> {
+  const { error, text } = await execute(
+    `const found = [];
+    for (const expression of ${JSON.stringify(expressions)}) {
+      try {
+        const value = await (0, eval)("(async () => (" + expression + "))()");
+        found.push(value === undefined ? "undefined" : JSON.stringify(value));
+      } catch (error) {
+        found.push(error.name + ": " + error.message);
+      }
+    }
+    Deno.writeTextFileSync(context.output("text"), JSON.stringify(found));`,
+    backend === undefined ? {} : { task: { backend } },
+  );
+  if (error) throw error;
+  return JSON.parse(text!);
+}
+
+Deno.test("storage that outlives a process is out of reach, by any name", async () => {
+  const names = ["localStorage", "sessionStorage", "caches", "indexedDB"];
+  // A platform object is known by its brand, which every global object bears.
+  const branded = (type: string) =>
+    `(() => { const [brand] = Object.getOwnPropertySymbols(globalThis)
+      .filter((symbol) => symbol.description.includes("brand"));
+      const made = Object.create(${type}.prototype); made[brand] = brand; return made; })()`;
+  const found = await tried([
+    ...names.flatMap((name) => [
+      `globalThis.${name}`,
+      `Object.getOwnPropertyDescriptor(globalThis, "${name}")`,
+      `Object.getPrototypeOf(globalThis).${name}`,
+      `process.getBuiltinModule("node:vm").runInThisContext("globalThis.${name}")`,
+    ]),
+    "Reflect.ownKeys(Storage.prototype).length + Reflect.ownKeys(CacheStorage.prototype).length",
+    "Deno[Deno.internal]",
+    "Object.getOwnPropertySymbols(Deno).length",
+  ]);
+  assertEquals(found, [...Array(4 * names.length).fill("undefined"), "0", "undefined", "0"]);
+  const wrong = await tried([
+    'new Storage().setItem("a", "b")',
+    'new CacheStorage().open("kept")',
+    `${branded("CacheStorage")}.open("kept")`,
+    `${branded("Storage")}.setItem("a", "b")`,
+    'import("ext:core/ops")',
+  ]);
+  for (const each of wrong) assertMatch(each, /^TypeError: /);
+});
+
+Deno.test("the number of processors, the language and other threads are out of reach", async () => {
+  const found = await tried([
+    "navigator.hardwareConcurrency",
+    'process.getBuiltinModule("node:os").availableParallelism()',
+    '(await import("node:os")).availableParallelism()',
+    "[navigator.language, navigator.languages]",
+    'Reflect.get(Object.getPrototypeOf(navigator), "hardwareConcurrency", navigator)',
+    'Object.getOwnPropertyDescriptor(Navigator.prototype, "hardwareConcurrency").configurable',
+    "delete Navigator.prototype.hardwareConcurrency",
+    "typeof Worker + typeof BroadcastChannel",
+  ]);
+  assertEquals(found, [
+    "1",
+    "1",
+    "1",
+    '["en-US",["en-US"]]',
+    "1",
+    "false",
+    "false",
+    '"undefinedundefined"',
+  ]);
+  const code = "JSON.stringify('require(\"node:worker_threads\")')";
+  const wrong = await tried([
+    `new (process.getBuiltinModule("node:worker_threads").Worker)(${code}, { eval: true })`,
+    `new (await import("node:worker_threads")).Worker(${code}, { eval: true })`,
+    `new (await import("node:worker_threads")).default.Worker("data:text/javascript,1")`,
+    `new (process.getBuiltinModule("node:module").createRequire("file:///a.js")` +
+    `("worker_threads").Worker)(${code}, { eval: true })`,
+    `Reflect.construct((await import("node:worker_threads")).Worker, ["1", { eval: true }], class {})`,
+    `new (await import("node:worker_threads")).BroadcastChannel("a")`,
+    `Object.setPrototypeOf((await import("node:worker_threads")).Worker, EventTarget)`,
+  ]);
+  for (const each of wrong) {
+    assertMatch(each, /A stage may not make a \w+: it computes in one thread|not extensible/);
+  }
+});
+
+Deno.test("a graphics adapter is within reach of a stage on webgpu only", async () => {
+  const found = await tried([
+    "navigator.gpu",
+    'Reflect.get(Navigator.prototype, "gpu", navigator)',
+    'Object.getOwnPropertyDescriptor(Navigator.prototype, "gpu").configurable',
+    "Object.create(GPU.prototype).requestAdapter()",
+  ], "wasm");
+  assertEquals(found, ["undefined", "undefined", "false", "null"]);
+  const [made] = await tried(["new GPU()"], "wasm");
+  assertMatch(made!, /^TypeError: /);
+});
+
+Deno.test("no road leads to code or files that no key names", async () => {
+  const outside = `${temporaryFolder()}/outside.mjs`;
+  Deno.writeTextFileSync(outside, "export default 7;\n");
+  const json = `${temporaryFolder()}/outside.json`;
+  Deno.writeTextFileSync(json, "7\n");
+  const module = (code: string) => `import("data:text/javascript,${encodeURIComponent(code)}")`;
+  const require = 'process.getBuiltinModule("node:module").createRequire("file:///a.js")';
+  const zod = fileURLToPath(import.meta.resolve("zod"));
+  const roads = [
+    `import("file://${outside}")`,
+    `import("${outside}")`,
+    module(`export { default } from "file://${outside}";`),
+    module(`import value from "file://${json}" with { type: "json" }; export default value;`),
+    `import(URL.createObjectURL(new Blob(["export * from 'file://${outside}'"])))`,
+    'import("npm:zod@4.6.7")',
+    'import("zod")',
+    'import("jsr:@std/assert@1")',
+    'import("https://deno.land/std@0.200.0/version.ts")',
+    `${require}("${json}")`,
+    `${require}("${outside}")`,
+    `${require}("zod")`,
+    // A package of the user's cache, which Deno lets `require` read wherever it is the process's own.
+    `${require}("${zod}")`,
+    `process.getBuiltinModule("node:fs").readFileSync("${outside}")`,
+    `process.getBuiltinModule("node:fs").existsSync("${outside}")`,
+    `fetch("file://${outside}")`,
+    `new (await import("node:sqlite")).DatabaseSync("${outside}.sqlite")`,
+    `new (await import("node:sqlite")).DatabaseSync(":memory:").exec("attach '${outside}.s' as o")`,
+    'Deno.readTextFileSync("/proc/self/environ")',
+    'Deno.readTextFileSync("/proc/cpuinfo")',
+    'Deno.readTextFileSync("/dev/urandom")',
+    "Deno.makeTempFileSync()",
+    'Deno.dlopen("libc.so.6", {})',
+    'process.dlopen({ exports: {} }, "/lib/x86_64-linux-gnu/libc.so.6")',
+    'process.getBuiltinModule("node:child_process").execFileSync("/bin/true")',
+    "process.kill(process.ppid, 0)",
+    "process.env.HOME",
+    "Object.keys(process.env)",
+    'process.getBuiltinModule("node:os").hostname()',
+    'process.getBuiltinModule("node:os").cpus()',
+    'process.getBuiltinModule("node:os").totalmem()',
+    'process.getBuiltinModule("node:os").userInfo()',
+    'process.getBuiltinModule("node:os").networkInterfaces()',
+    'process.getBuiltinModule("node:os").loadavg()',
+    "Deno.systemMemoryInfo()",
+    "Deno.osRelease()",
+    'Deno.symlinkSync("/etc/hostname", "link")',
+    '(await import("node:dns/promises")).lookup("localhost")',
+    'new (await import("node:inspector")).Session().connect()',
+    "Deno.openKv()",
+    '(await Deno.permissions.request({ name: "env" })).state === "granted" || Deno.env.toObject()',
+  ];
+  const found = await tried(roads);
+  const open = roads.filter((_, index) => !/^[A-Za-z]*(Error|NotCapable): /.test(found[index]!));
+  assertEquals(open, []);
+});
+
+Deno.test("code made at run time computes with what the stage has, and no more", async () => {
+  const found = await tried([
+    "new Function('return typeof Worker + typeof caches')()",
+    `process.getBuiltinModule("node:vm").runInNewContext("typeof Deno + typeof process + typeof fetch")`,
+    'import("data:text/javascript,export default navigator.hardwareConcurrency").then((m) => m.default)',
+  ]);
+  assertEquals(found, [
+    '"undefinedundefined"',
+    '"undefinedundefinedundefined"',
+    "1",
+  ]);
+});
+
+Deno.test("a stage cannot write to its inputs, which are the store's own files", async () => {
+  using project = toyProject();
+  const before = await project.run(["reproduce", "--only", "word/ann"]);
+  assertEquals(before.code, 0);
+  const acts = [
+    'Deno.writeTextFileSync(path, "x");',
+    "Deno.truncateSync(path);",
+    "Deno.chmodSync(path, 0o666);",
+    'Deno.renameSync(path, context.output("state"));',
+    "Deno.removeSync(path);",
+    'Deno.linkSync(path, context.output("state"));',
+    "Deno.openSync(path, { append: true });",
+    'process.getBuiltinModule("node:fs").utimesSync(path, 0, 0);',
+  ];
+  project.edit(
+    "stages/steps.run.ts",
+    "  if (fail)",
+    `  const path = context.input("text").path;
+  const process = (globalThis as never as { process: { getBuiltinModule(name: string): any } }).process;
+  const acts: (() => void)[] = [${acts.map((act) => `() => { ${act} }`).join(", ")}];
+  const open = acts.filter((act) => {
+    try {
+      act();
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (open.length > 0) throw new StageError("It wrote by " + open.join(" "));
+  if (fail)`,
+  );
+  const ended = await project.run(["reproduce", "--only", "steps/ann/1"]);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  assertEquals((await project.run(["audit"])).code, 0);
 });

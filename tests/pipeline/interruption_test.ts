@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { basename, dirname } from "node:path";
 import { isLocked } from "../../pipeline/store/mutex.ts";
+import { execute } from "../rig/execute.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 const SLOW = ["reproduce", "--profile", "slow"];
@@ -103,6 +105,154 @@ Deno.test("a checkpoint folder in which nothing was saved does not stay behind",
   project.write(`outputs/store/checkpoints/${"0".repeat(64)}/state.json`, "{}");
   await project.executed();
   assertEquals(keys(), ["0".repeat(64)], "after a kill and another run");
+});
+
+/** The processes that a process started. */
+function childrenOf(pid: number): number[] {
+  return [...Deno.readDirSync("/proc")].map(({ name }) => Number(name)).filter((child) => {
+    try {
+      // "PID (NAME) STATE PARENT …": the name may hold anything.
+      const stat = Deno.readTextFileSync(`/proc/${child}/stat`);
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+Deno.test({
+  name: "a stage that computes without yielding dies with its killed driver, and frees its locks",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    using project = toyProject();
+    project.edit("stages/steps.run.ts", "  for (; state.step", "  for (;;);\n  for (; state.step");
+    const driver = project.start(["reproduce", "--only", "steps/ann/1"]);
+    const checkpoints = project.path("outputs/store/checkpoints");
+    const locks = project.path("outputs/store/locks");
+    const held = async () => {
+      const paths = [[locks, ""], [checkpoints, "/.owner"]].flatMap(([folder, file]) => {
+        try {
+          return [...Deno.readDirSync(folder!)].map(({ name }) => `${folder}/${name}${file}`);
+        } catch {
+          return [];
+        }
+      });
+      const states = await Promise.all(
+        paths.map((path) => isLocked(dirname(path), basename(path))),
+      );
+      return paths.filter((_, index) => states[index]);
+    };
+    await until(async () => (await held()).some((path) => path.endsWith(".owner")));
+    const stages = childrenOf(driver.pid);
+    assertEquals(stages.length, 1);
+    // It computes by now: what it did before took no time.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    driver.kill("SIGKILL");
+    await finish(driver);
+    const begun = performance.now();
+    await until(async () => !isAlive(stages[0]!) && (await held()).length === 0);
+    const seconds = (performance.now() - begun) / 1000;
+    assert(seconds < 1, `it took ${seconds} s`);
+  },
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) Z /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("a stage that idles lives as long as its driver", async () => {
+  // Whatever threads a runtime keeps for a while are gone by then.
+  const { error, text } = await execute(`
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    Deno.writeTextFileSync(context.output("text"), "lived");`);
+  assertEquals([error, text], [undefined, "lived"]);
+});
+
+/** Makes the steps save nothing but on request, as a training between two checkpoints. */
+function savesWhenAsked(project: TestProject): void {
+  project.edit(
+    "stages/steps.run.ts",
+    `    Deno.writeTextFileSync(checkpoint + ".tmp", JSON.stringify(state));
+    Deno.renameSync(checkpoint + ".tmp", checkpoint);`,
+    `    if (context.stopping.aborted) {
+      Deno.writeTextFileSync(checkpoint, JSON.stringify(state));
+      throw context.stopping.reason;
+    }
+    Deno.writeTextFileSync(context.checkpoints + "/begun", "");`,
+  );
+}
+
+Deno.test("Ctrl-C lets a stage save its state, and from a terminal reaches the driver alone", async () => {
+  using project = toyProject();
+  savesWhenAsked(project);
+  const slow = ["--set", "steps.steps=1000", "--set", "steps.delayMs=20"];
+  const driver = project.start(["reproduce", "--only", "steps/ann/1", ...slow]);
+  const folder = project.path("outputs/store/checkpoints");
+  const keys = () => [...Deno.readDirSync(folder)].map(({ name }) => name);
+  await waitFor(project, 1);
+  await until(() => Promise.resolve(keys().some((key) => isThere(`${folder}/${key}/begun`))));
+  if (Deno.build.os === "linux") {
+    const stages = childrenOf(driver.pid);
+    assertEquals(stages.length, 1);
+    assert(groupOf(stages[0]!) !== groupOf(driver.pid), "a terminal signals its foreground group");
+  }
+  const begun = performance.now();
+  driver.kill("SIGINT");
+  assertEquals((await finish(driver)).code, 130);
+  assert(performance.now() - begun < 3000);
+  const state = JSON.parse(project.read(`outputs/store/checkpoints/${keys()[0]}/state.json`));
+  assert(state.step > 0 && state.step < 1000, `it saved step ${state.step}`);
+});
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function groupOf(pid: number): string {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]!;
+}
+
+Deno.test("a stage that does not hear of the end is ended: at once, or after a grace if it might", async () => {
+  const hear = "context.stopping.aborted;";
+  for (const [body, low, high] of [["", 0, 3], [hear, 4, 15]] as const) {
+    const controller = new AbortController();
+    let begun = 0;
+    const { error } = await execute(
+      `${body} console.log("up"); await new Promise((resolve) => setTimeout(resolve, 1e6));`,
+      {
+        signal: controller.signal,
+        watch: {
+          log() {
+            begun = performance.now();
+            controller.abort(new Error("enough"));
+          },
+        },
+      },
+    );
+    const seconds = (performance.now() - begun) / 1000;
+    assertEquals(error?.message, "enough");
+    assert(seconds >= low && seconds < high, `${body} it took ${seconds} s`);
+  }
+});
+
+Deno.test("what a stage finishes within the grace is kept", async () => {
+  const controller = new AbortController();
+  const { error, metrics } = await execute(
+    `console.log("up", context.stopping.aborted);
+    await new Promise((resolve) => context.stopping.addEventListener("abort", resolve));
+    context.metric("value", 1);`,
+    { signal: controller.signal, watch: { log: () => controller.abort() } },
+  );
+  assertEquals([error, metrics], [undefined, { value: 1 }]);
 });
 
 /** Waits for something to hold, 10 s at most. */

@@ -91,14 +91,13 @@ export class Channel {
 
 /** Where a mark, or as much of it as is there, begins in some bytes; their length if nowhere. */
 function find(bytes: Uint8Array, mark: Uint8Array): number {
-  for (
-    let start = bytes.indexOf(mark[0]!);
-    start >= 0;
-    start = bytes.indexOf(mark[0]!, start + 1)
-  ) {
+  const first = mark[0]!;
+  let start = bytes.indexOf(first);
+  while (start >= 0) {
     let same = 1;
     while (same < mark.length && bytes[start + same] === mark[same]) same++;
     if (same === mark.length || start + same === bytes.length) return start;
+    start = bytes[start + 1] === first ? start + 1 : bytes.indexOf(first, start + 1);
   }
   return bytes.length;
 }

@@ -62,10 +62,6 @@ function remove(from: object, name: string | symbol): void {
 /** Gives properties of a prototype fixed values, once and for all. */
 function fix(prototype: object, values: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(values)) {
-    Object.defineProperty(prototype, name, {
-      get: () => value,
-      set: undefined,
-      configurable: false,
-    });
+    Object.defineProperty(prototype, name, { get: () => value, configurable: false });
   }
 }

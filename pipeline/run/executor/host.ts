@@ -116,7 +116,8 @@ function toArtifact(input: TaskInput, many: boolean): Artifact {
 /** Sends progress now and then; `flush` sends what was held back. */
 function progressSender(stage: string, send: Send) {
   const now = performance.now.bind(performance), later = setTimeout;
-  let sentAt = -Infinity, held: Message | undefined, timer: number | undefined;
+  let sentAt = -Infinity, held: Message | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
@@ -149,10 +150,10 @@ function contextOf(
     if (!bound) throw new TypeError(`Stage "${task.stage}" declares no input "${name}"`);
     return bound.map((input) => toArtifact(input, task.many.includes(name)));
   };
-  return {
+  const context = {
     params: task.params,
     inputs,
-    input(name) {
+    input(name: string) {
       if (task.many.includes(name)) {
         throw new TypeError(
           `Input "${name}" of stage "${task.stage}" is many: use inputs("${name}")`,
@@ -160,21 +161,12 @@ function contextOf(
       }
       return inputs(name)[0]!;
     },
-    output(name) {
+    output(name: string) {
       const path = task.outputs[name];
       if (path === undefined) {
         throw new TypeError(`Stage "${task.stage}" declares no output "${name}"`);
       }
       return path;
-    },
-    get backend() {
-      if (task.backend === undefined) {
-        throw new TypeError(
-          `Stage "${task.stage}" has no backend: only a stage that declares numeric computes on ` +
-            "one, and has it in its key",
-        );
-      }
-      return task.backend;
     },
     mirror: task.mirror,
     checkpoints: task.checkpoints,
@@ -182,7 +174,7 @@ function contextOf(
       return stop.signal;
     },
     progress: report,
-    metric(name, value) {
+    metric(name: string, value: number) {
       const problem = metricProblem(name, value);
       if (problem !== undefined) {
         throw new RangeError(`Stage "${task.stage}" cannot record metric "${name}": ${problem}`);
@@ -197,6 +189,17 @@ function contextOf(
       send({ type: "pin", name, value });
     },
   };
+  const absent = () => {
+    throw new TypeError(
+      `Stage "${task.stage}" has no backend: only a stage that declares numeric computes on one, ` +
+        "and has it in its key",
+    );
+  };
+  // Where it throws it is not enumerable: code may copy a context that has no use for it.
+  const backend = task.backend === undefined
+    ? { get: absent }
+    : { value: task.backend, enumerable: true };
+  return Object.defineProperty(context, "backend", backend) as StageContext<unknown>;
 }
 
 /**

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Bundle } from "../../key/bundle.ts";
 import { describeMachine } from "../../key/machine.ts";
-import { keepCode, writeModules } from "../../store/code.ts";
+import { keepCode } from "../../store/code.ts";
 import { InputChangedError, StageError } from "../../errors.ts";
 import type { Instance } from "../../plan/graph.ts";
 import type { Sha256 } from "../../key/hash.ts";
@@ -16,6 +16,7 @@ import type { ArtifactStore } from "../../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
 import { checkpointPath, type Workspace } from "../../store/workspace.ts";
 import type { Executor, Task, TaskInput, Watch } from "../executor.ts";
+import type { Scratch } from "../scratch.ts";
 import { requirePlatform } from "../same_platform.ts";
 
 /** Everything an instance is made from. */
@@ -27,7 +28,8 @@ export interface Order {
   /** The outputs of an upstream instance. */
   readonly outputs: (upstream: Instance) => Trace["outputs"];
   /** A private, empty folder. */
-  readonly scratch: string;
+  readonly folder: string;
+  readonly scratch: Pick<Scratch, "module" | "cache">;
   /** Mirror folder or base URL. */
   readonly mirror: string | undefined;
 }
@@ -66,12 +68,12 @@ export async function makeInstance(
     readonly signal: AbortSignal;
   },
 ): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
-  const { instance, scratch } = order;
+  const { instance, folder, scratch } = order;
   const { stage } = instance.node;
   const access: Access = stage.access?.(instance.params) ?? {};
-  const written = join(scratch, "outputs");
+  const written = join(folder, "outputs");
   Deno.mkdirSync(written);
-  const module = writeModules(workspace, order.bundle, scratch);
+  const module = scratch.module(order.bundle);
   const inputs = await linkInputs(order, store);
   const paths: Record<string, string> = {};
   for (const [name, spec] of Object.entries(stage.outputs)) {
@@ -90,6 +92,7 @@ export async function makeInstance(
   const task: Task = {
     stage: stage.name,
     module,
+    folder,
     params: instance.params,
     inputs,
     many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
@@ -101,13 +104,15 @@ export async function makeInstance(
   const metrics = await executor.execute(task, {
     reach: {
       read: [
-        scratch,
+        folder,
+        dirname(module),
         ...(checkpoints ? [checkpoints] : []),
         ...(mirror && !remote ? [mirror] : []),
       ],
       write,
       hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror!).host] : [])],
     },
+    cache: scratch.cache,
     watch: { ...watch, platform: (found) => requirePlatform(stage, order.platform, found) },
     signal,
   });
@@ -134,7 +139,7 @@ async function linkInputs(
   order: Order,
   store: ArtifactStore,
 ): Promise<Record<string, TaskInput[]>> {
-  const folder = join(order.scratch, "inputs");
+  const folder = join(order.folder, "inputs");
   Deno.mkdirSync(folder);
   let count = 0;
   const place = async (digest: Sha256): Promise<string> => {

@@ -26,21 +26,11 @@ const GRACE_MS = 5000;
 
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
-  readonly #cache: string;
-
-  /**
-   * @param cache Where processes keep what Deno makes of the host's code. Not the user's, whose
-   * packages code can load that knows where they lie.
-   */
-  constructor(cache: string) {
-    this.#cache = cache;
-  }
-
   platform(wanted: BackendChoice): Promise<Platform> {
     return resolvePlatform(wanted);
   }
 
-  async execute(task: Task, { reach, watch, signal }: Execution): Promise<Metrics> {
+  async execute(task: Task, { reach, cache, watch, signal }: Execution): Promise<Metrics> {
     signal.throwIfAborted();
     const [program, ...args] = [
       ...await boundToLife(),
@@ -53,8 +43,9 @@ export class LocalExecutor implements Executor {
     ] as const;
     const child = new Deno.Command(program, {
       args,
-      cwd: dirname(task.module),
-      env: { ...environment(), DENO_DIR: this.#cache },
+      cwd: task.folder,
+      // The user's own cache holds packages, which code can load that knows where they lie.
+      env: { ...environment(), DENO_DIR: cache },
       clearEnv: true,
       // A terminal's Ctrl-C is for the engine to answer.
       detached: true,
@@ -225,8 +216,10 @@ function failureOf(
   { kind, message }: { readonly kind: FailureKind; readonly message: string },
 ): StageError {
   // The same failure has the same message in every instance.
-  const folder = dirname(task.module);
-  const text = message.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, "");
+  const text = [task.folder, dirname(task.module)].reduce(
+    (text, folder) => text.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, ""),
+    message,
+  );
   switch (kind) {
     case "expected":
       return new StageError(text);

@@ -81,7 +81,9 @@ export function progressProblem(progress: unknown): string | undefined {
   }
   if (typeof unit !== "string") return `unit must be a text, found ${String(unit)}`;
   if (values === undefined) return undefined;
-  const figures = values !== null && typeof values === "object" ? Object.values(values) : [values];
-  if (figures.every((figure) => typeof figure === "number")) return undefined;
+  const isRecord = values !== null && typeof values === "object";
+  if (isRecord && Object.values(values).every((value) => typeof value === "number")) {
+    return undefined;
+  }
   return `values must be numbers by name, found ${JSON.stringify(values)}`;
 }
