@@ -56,6 +56,7 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   const progress: StageProgress[] = [];
   let platform: ProcessPlatform | undefined, printed = "", characters = 0;
   const watch: Watch = {
+    pin() {},
     platform: (found) => platform = found,
     progress: (each) => progress.push(each),
     log(piece) {
