@@ -43,34 +43,12 @@ export async function tokenizeCharacters(
   files: ReadonlyMap<string, string>,
   options: CharacterOptions,
 ): Promise<CharacterCorpus> {
-  const values = new ChunkedArray();
-  const seen = new Uint8Array(0x110000);
-  const add = (part: Uint32Array) => {
-    for (let i = 0; i < part.length; i++) seen[part[i]!] = 1;
-    values.append(part);
-  };
-  const name = description.files.map((file) => file.name).join(", ");
-  const bytes = textBytes(description, files);
-  if (options.unit === "byte") {
-    for await (const chunk of bytes) {
-      for (let at = 0; at < chunk.length; at += pieceLength) {
-        add(Uint32Array.from(chunk.subarray(at, at + pieceLength)));
-      }
-    }
-  } else {
-    for await (const text of decodeText(bytes, name)) {
-      for (let at = 0; at < text.length;) {
-        let end = Math.min(text.length, at + pieceLength);
-        // A surrogate pair stays in one piece; a chunk of decoded text holds no half of one.
-        if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
-        add(codePoints(text.slice(at, end)));
-        at = end;
-      }
-    }
-  }
+  const { values, seen } = await readSymbols(description, files, options.unit);
   const symbols: number[] = [];
   for (let value = 0; value < seen.length; value++) if (seen[value] === 1) symbols.push(value);
-  if (symbols.length === 0) throw new DataError(`Cannot read "${name}": it holds no text`);
+  if (symbols.length === 0) {
+    throw new DataError(`Cannot read "${namesOf(description)}": it holds no text`);
+  }
   const parts = contiguousParts(values.length, options);
   const ids = new Uint32Array(seen.length);
   for (const [id, symbol] of symbols.entries()) ids[symbol] = id;
@@ -91,12 +69,8 @@ export async function tokenizeCharacters(
   const summaries: Tokenized["statistics"]["splits"] = Object.fromEntries(
     parts.map(({ split, from, to, whole }, i) => {
       const clipped = whole > to - from ? 1 : 0;
-      splits[split] = {
-        labels: Uint16Array.of(0),
-        offsets: Uint32Array.of(0, to - from),
-        ids: kept[i]!,
-        clipped,
-      };
+      const offsets = Uint32Array.of(0, to - from);
+      splits[split] = { labels: Uint16Array.of(0), offsets, ids: kept[i]!, clipped };
       return [split, {
         documents: 1,
         tokens: to - from,
@@ -114,6 +88,44 @@ export async function tokenizeCharacters(
     symbols,
     statistics: { classes, splits: summaries, vocabularySize, duplicatesAcrossSplits: {} },
   };
+}
+
+/** The values of a text's symbols in order, and for each value whether it occurs. */
+async function readSymbols(
+  description: Description,
+  files: ReadonlyMap<string, string>,
+  unit: CharacterOptions["unit"],
+): Promise<{ values: ChunkedArray; seen: Uint8Array }> {
+  const values = new ChunkedArray();
+  const seen = new Uint8Array(0x110000);
+  const add = (part: Uint32Array) => {
+    for (let i = 0; i < part.length; i++) seen[part[i]!] = 1;
+    values.append(part);
+  };
+  const bytes = textBytes(description, files);
+  if (unit === "byte") {
+    for await (const chunk of bytes) {
+      for (let at = 0; at < chunk.length; at += pieceLength) {
+        add(Uint32Array.from(chunk.subarray(at, at + pieceLength)));
+      }
+    }
+    return { values, seen };
+  }
+  for await (const text of decodeText(bytes, namesOf(description))) {
+    for (let at = 0; at < text.length;) {
+      let end = Math.min(text.length, at + pieceLength);
+      // A surrogate pair stays in one piece; a chunk of decoded text holds no half of one.
+      if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+      add(codePoints(text.slice(at, end)));
+      at = end;
+    }
+  }
+  return { values, seen };
+}
+
+/** The files' names, for errors. */
+function namesOf({ files }: Description): string {
+  return files.map(({ name }) => name).join(", ");
 }
 
 /** Symbols taken over at a time. */

@@ -79,6 +79,43 @@ export async function tokenizeCorpus(
   corpus: Corpus,
   options: TokenizeOptions,
 ): Promise<Tokenized> {
+  const { builders, numbers, duplicates, available } = await readDocuments(corpus, options);
+  const present = splitNames.filter((name) => builders.has(name));
+  for (const name of ["train", "test"] as const) {
+    if (!builders.has(name)) {
+      throw new DataError(`Cannot tokenise: the corpus has no documents for the split "${name}"`);
+    }
+  }
+  const { words, ids } = numbers.vocabulary({
+    minFrequency: options.minFrequency,
+    maxSize: options.maxVocabulary,
+  });
+  const vocabularySize = words.length + firstWordId;
+  const splits: Record<string, TokenSplit> = {};
+  const summaries: Record<string, SplitStatistics> = {};
+  let longest = 1;
+  for (const name of present) {
+    const builder = builders.get(name)!;
+    splits[name] = finishSplit(builder, ids, vocabularySize);
+    const { classes } = corpus;
+    const summary = summaryOf(builder, { classes, available: available?.get(name) });
+    summaries[name] = summary;
+    longest = Math.max(longest, Math.min(summary.lengths.max, options.maxLength));
+  }
+  return {
+    tokens: { vocabularySize, maxLength: longest, classes: corpus.classes, splits },
+    words,
+    statistics: {
+      classes: corpus.classes,
+      splits: summaries,
+      vocabularySize,
+      duplicatesAcrossSplits: duplicates.across(present),
+    },
+  };
+}
+
+/** Reads the documents into their splits, their words numbered as they come. */
+async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
   const { assign, available } = await assignSplits(corpus, options);
   const noWords = Uint32Array.of(noWord);
   const numbers = new WordNumbers();
@@ -109,46 +146,24 @@ export async function tokenizeCorpus(
     builder.lengths.push(length);
   };
   for await (const documents of corpus.documents()) for (const each of documents) add(each);
-  const present = splitNames.filter((name) => builders.has(name));
-  for (const name of ["train", "test"] as const) {
-    if (!builders.has(name)) {
-      throw new DataError(`Cannot tokenise: the corpus has no documents for the split "${name}"`);
-    }
-  }
-  const { words, ids } = numbers.vocabulary({
-    minFrequency: options.minFrequency,
-    maxSize: options.maxVocabulary,
-  });
-  const vocabularySize = words.length + firstWordId;
-  const splits: Record<string, TokenSplit> = {};
-  const summaries: Record<string, SplitStatistics> = {};
-  let longest = 1;
-  for (const name of present) {
-    const builder = builders.get(name)!;
-    splits[name] = finishSplit(builder, ids, vocabularySize);
-    const lengths = builder.lengths.values();
-    for (const length of lengths) longest = Math.max(longest, Math.min(length, options.maxLength));
-    const perClass = new Array<number>(corpus.classes.length).fill(0);
-    for (const label of builder.labels) perClass[label]! += 1;
-    const held = available?.get(name) ?? lengths.length;
-    summaries[name] = {
-      documents: lengths.length,
-      ...(held === lengths.length ? {} : { available: held }),
-      tokens: lengths.reduce((sum, length) => sum + length, 0),
-      perClass: corpus.classes.map((name, i) => ({ class: name, documents: perClass[i]! })),
-      lengths: lengthStatistics(lengths, builder.clipped),
-      stamps: builder.stamps,
-    };
-  }
+  return { builders, numbers, duplicates, available };
+}
+
+function summaryOf(
+  builder: SplitBuilder,
+  { classes, available }: { classes: readonly string[]; available: number | undefined },
+): SplitStatistics {
+  const lengths = builder.lengths.values();
+  const perClass = new Array<number>(classes.length).fill(0);
+  for (const label of builder.labels) perClass[label]! += 1;
+  const held = available ?? lengths.length;
   return {
-    tokens: { vocabularySize, maxLength: longest, classes: corpus.classes, splits },
-    words,
-    statistics: {
-      classes: corpus.classes,
-      splits: summaries,
-      vocabularySize,
-      duplicatesAcrossSplits: duplicates.across(present),
-    },
+    documents: lengths.length,
+    ...(held === lengths.length ? {} : { available: held }),
+    tokens: lengths.reduce((sum, length) => sum + length, 0),
+    perClass: classes.map((name, i) => ({ class: name, documents: perClass[i]! })),
+    lengths: lengthStatistics(lengths, builder.clipped),
+    stamps: builder.stamps,
   };
 }
 

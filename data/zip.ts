@@ -90,27 +90,9 @@ interface Reader {
   fail(what: string): never;
 }
 
-function readDirectory({ file, length, read, fail }: Reader): Entry[] {
-  const tailSize = Math.min(length, endSize + longestComment);
-  const tail = read(length - tailSize, tailSize);
-  let end = tailSize - endSize;
-  // The comment after the end record must fill the file, or the record is part of the comment.
-  while (
-    end >= 0 && !(tail.getUint32(end, true) === 0x06054b50 &&
-      end + endSize + tail.getUint16(end + 20, true) === tailSize)
-  ) end--;
-  if (end < 0) fail("no end record");
-  const count = tail.getUint16(end + 10, true);
-  const size = tail.getUint32(end + 12, true);
-  const start = tail.getUint32(end + 16, true);
-  if (tail.getUint16(end + 4, true) !== 0 || tail.getUint16(end + 8, true) !== count) {
-    fail("it is one of several parts");
-  }
-  if (count === 0xffff || size === 0xffffffff || start === 0xffffffff) {
-    fail("zip64 is not supported");
-  }
-  if (size > mostDirectoryBytes) fail(`its directory has ${size} bytes`);
-  if (start + size > length - tailSize + end) fail("its directory overlaps its end record");
+function readDirectory(reader: Reader): Entry[] {
+  const { file, read, fail } = reader;
+  const { count, size, start } = readEnd(reader);
   const directory = read(start, size);
   const names = new MemberNames(file.name);
   const entries: Entry[] = [];
@@ -151,6 +133,31 @@ function readDirectory({ file, length, read, fail }: Reader): Entry[] {
     }
   }
   return entries;
+}
+
+/** Number of the directory's entries, its bytes and where it starts, by the record at the end. */
+function readEnd({ length, read, fail }: Reader): { count: number; size: number; start: number } {
+  const tailSize = Math.min(length, endSize + longestComment);
+  const tail = read(length - tailSize, tailSize);
+  let end = tailSize - endSize;
+  // The comment after the end record must fill the file, or the record is part of the comment.
+  while (
+    end >= 0 && !(tail.getUint32(end, true) === 0x06054b50 &&
+      end + endSize + tail.getUint16(end + 20, true) === tailSize)
+  ) end--;
+  if (end < 0) fail("no end record");
+  const count = tail.getUint16(end + 10, true);
+  const size = tail.getUint32(end + 12, true);
+  const start = tail.getUint32(end + 16, true);
+  if (tail.getUint16(end + 4, true) !== 0 || tail.getUint16(end + 8, true) !== count) {
+    fail("it is one of several parts");
+  }
+  if (count === 0xffff || size === 0xffffffff || start === 0xffffffff) {
+    fail("zip64 is not supported");
+  }
+  if (size > mostDirectoryBytes) fail(`its directory has ${size} bytes`);
+  if (start + size > length - tailSize + end) fail("its directory overlaps its end record");
+  return { count, size, start };
 }
 
 /** What a member is by its Unix mode, if that is neither file nor directory. */
