@@ -1,5 +1,5 @@
 /**
- * Trains the classifier at the shape of the paper's ArXiv runs on made-up tokens, and prints what
+ * Trains the classifier at the size of the paper's ArXiv runs on made-up tokens, and prints what
  * each step takes: seconds, tensors, bytes on the device and of the process.
  *
  *     deno run -A bench/long_documents.ts [--backend webgpu] [--documents 64] [--length 4096]
@@ -14,7 +14,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import * as tf from "@tensorflow/tfjs";
 import { startBackend } from "../models/backend.ts";
-import { type ClassifierShape, classifierSpecs } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../models/classifier.ts";
 import { CheckedBackend } from "../models/kernels/checked_backend.ts";
 import { zeroMoments } from "../models/optimizer.ts";
 import { initialParameters } from "../models/parameters.ts";
@@ -35,7 +35,7 @@ const args = parseArgs(Deno.args, {
   },
 });
 const length = Number(args.length), steps = Number(args.steps), count = Number(args.documents);
-const shape: ClassifierShape = {
+const config: ClassifierConfig = {
   fusion: "gate_scalar",
   gateTaps: 3,
   gateReduce: "none",
@@ -60,8 +60,8 @@ function batch(step: number) {
   lengths.forEach((n, i) => offsets[i + 1] = offsets[i]! + n);
   const tokens = offsets[count]!;
   return {
-    ids: integers(streamKey(0, `ids/${step}`), tokens, shape.vocabulary - 2).map((id) => id + 2),
-    labels: integers(streamKey(0, `labels/${step}`), count, shape.classes),
+    ids: integers(streamKey(0, `ids/${step}`), tokens, config.vocabulary - 2).map((id) => id + 2),
+    labels: integers(streamKey(0, `labels/${step}`), count, config.classes),
     offsets,
   };
 }
@@ -83,7 +83,7 @@ console.log(
   `${args.idle ? "idle " : ""}${args.backend} on ${on}: ${steps} steps of ${count} documents of ` +
     `${args.varying ? "1 to " : ""}${length} tokens, ${args["chunk-tokens"]} tokens at once`,
 );
-const parameters = initialParameters(classifierSpecs(shape), { seed: 0 });
+const parameters = initialParameters(classifierSpecs(config), { seed: 0 });
 const moments = zeroMoments(parameters);
 const mb = (bytes: number) => (bytes / 2 ** 20).toFixed(1).padStart(8);
 console.log(
@@ -94,7 +94,7 @@ for (let step = 1; step <= steps; step++) {
   const documents = batch(step);
   const begun = performance.now();
   const loss = trainStep(parameters, {
-    shape,
+    config,
     documents,
     chosen: documents.labels.map((_, i) => i),
     seed: 0,

@@ -23,9 +23,9 @@ import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./p
 import { positionSpecs, positionTable } from "./positions.ts";
 
 /** What fixes a classifier but for its weights. */
-export interface ClassifierShape {
+export interface ClassifierConfig {
   readonly fusion: Fusion;
-  /** See {@linkcode FusionShape}; of no effect but for `gate_cnn`. */
+  /** See {@linkcode FusionConfig}; of no effect but for `gate_cnn`. */
   readonly gateTaps: number;
   readonly gateReduce: GateReduce;
   readonly encoding: Encoding;
@@ -44,55 +44,62 @@ export interface ClassifierShape {
 }
 
 /** What makes a classifier and its documents large or small, by the names of stages' params. */
-export function sizeOf(s: ClassifierShape): Record<string, number> {
-  return { d_model: s.d, heads: s.heads, layers: s.layers, d_ff: s.dFf, max_length: s.maxLength };
+export function sizeOf(config: ClassifierConfig): Record<string, number> {
+  return {
+    d_model: config.d,
+    heads: config.heads,
+    layers: config.layers,
+    d_ff: config.dFf,
+    max_length: config.maxLength,
+  };
 }
 
 /** The id of padding: its embedding is 0 and takes no gradient. */
 const PADDING = 0;
 
 /** The classifier's parameters, with PyTorch's default initialisations. */
-export function classifierSpecs(s: ClassifierShape): ParameterSpec[] {
+export function classifierSpecs(config: ClassifierConfig): ParameterSpec[] {
+  const { d, dFf, encoding, layers, vocabulary, maxLength, classes } = config;
   const norm = (name: string): ParameterSpec[] => [
-    { name: `${name}.gain`, shape: [s.d], initial: { kind: "constant", value: 1 } },
-    { name: `${name}.bias`, shape: [s.d], initial: { kind: "constant", value: 0 } },
+    { name: `${name}.gain`, shape: [d], initial: { kind: "constant", value: 1 } },
+    { name: `${name}.bias`, shape: [d], initial: { kind: "constant", value: 0 } },
   ];
   const zeros = (name: string, n: number): ParameterSpec => (
     { name, shape: [n], initial: { kind: "constant", value: 0 } }
   );
-  const blocks = Array.from({ length: s.layers }, (_, i) => `encoder.${i}`).flatMap((block) => [
+  const blocks = Array.from({ length: layers }, (_, i) => `encoder.${i}`).flatMap((block) => [
     // Glorot's bound for a [C, 3C] matrix.
     {
       name: `${block}.attention.in.weight`,
-      shape: [s.d, 3 * s.d],
-      initial: { kind: "uniform", bound: Math.sqrt(6 / (4 * s.d)) } as const,
+      shape: [d, 3 * d],
+      initial: { kind: "uniform", bound: Math.sqrt(6 / (4 * d)) } as const,
     },
-    zeros(`${block}.attention.in.bias`, 3 * s.d),
-    ...relativeSpecs(block, s),
-    linearSpecs(`${block}.attention.out`, s.d, s.d)[0]!,
-    zeros(`${block}.attention.out.bias`, s.d),
+    zeros(`${block}.attention.in.bias`, 3 * d),
+    ...relativeSpecs(block, config),
+    linearSpecs(`${block}.attention.out`, d, d)[0]!,
+    zeros(`${block}.attention.out.bias`, d),
     ...norm(`${block}.norm1`),
-    ...linearSpecs(`${block}.ff1`, s.d, s.dFf),
-    ...linearSpecs(`${block}.ff2`, s.dFf, s.d),
+    ...linearSpecs(`${block}.ff1`, d, dFf),
+    ...linearSpecs(`${block}.ff2`, dFf, d),
     ...norm(`${block}.norm2`),
   ]);
   return [
     {
       name: "embedding",
-      shape: [s.vocabulary, s.d],
+      shape: [vocabulary, d],
       initial: { kind: "normal", deviation: 1, zeroRow: PADDING },
     },
-    ...positionSpecs(s.encoding, { length: s.maxLength, d: s.d }),
-    ...(entersAttention(s.encoding) ? [] : fusionSpecs(s)),
+    ...positionSpecs(encoding, { length: maxLength, d }),
+    ...(entersAttention(encoding) ? [] : fusionSpecs(config)),
     ...blocks,
-    ...linearSpecs("classifier", s.d, s.classes),
+    ...linearSpecs("classifier", d, classes),
   ];
 }
 
 /** The embeddings of distances that a block adds to keys and to values, [2K + 1, D] each. */
-function relativeSpecs(block: string, s: ClassifierShape): ParameterSpec[] {
-  if (s.encoding !== "relative_attention") return [];
-  const shape = [2 * s.maxDistance + 1, s.d / s.heads];
+function relativeSpecs(block: string, config: ClassifierConfig): ParameterSpec[] {
+  if (config.encoding !== "relative_attention") return [];
+  const shape = [2 * config.maxDistance + 1, config.d / config.heads];
   const bound = Math.sqrt(6 / (shape[0]! + shape[1]!)); // Glorot's
   return ["keys", "values"].map((part) => ({
     name: `${block}.relative.${part}`,
@@ -120,22 +127,22 @@ export interface Classified {
  * @param dropout Dropout for a step of training; none in evaluation.
  */
 export function classify(
-  s: ClassifierShape,
+  config: ClassifierConfig,
   parameters: Parameters,
   options: { batch: Batch; dropout?: Dropout },
 ): Classified {
   const { batch, dropout } = options;
   const e = embedding(parameter(parameters, "embedding"), batch.ids, {
-    scale: Math.sqrt(s.d),
+    scale: Math.sqrt(config.d),
     padding: PADDING,
   }); // [N, C]
-  const p = positionTable(s.encoding, parameters, { positions: batch.positions, d: s.d }); // [N, C]
+  const p = positionTable(config.encoding, parameters, { positions: batch.positions, d: config.d }); // [N, C]
   const fused: Fused = p === undefined
     ? { h: e }
-    : fuse(s, { e, p, offsets: batch.offsets }, parameters);
+    : fuse(config, { e, p, offsets: batch.offsets }, parameters);
   let x = fused.h;
-  for (let i = 0; i < s.layers; i++) {
-    x = encoderBlock(x, parameters, { shape: s, block: `encoder.${i}`, ...options });
+  for (let i = 0; i < config.layers; i++) {
+    x = encoderBlock(x, parameters, { config, block: `encoder.${i}`, ...options });
   }
   const pooled = drop(meanPool(x, batch.offsets), dropout, {
     use: "classifier",
@@ -153,11 +160,11 @@ export function classify(
 function encoderBlock(
   x: tf.Tensor,
   parameters: Parameters,
-  options: { shape: ClassifierShape; block: string; batch: Batch; dropout?: Dropout },
+  options: { config: ClassifierConfig; block: string; batch: Batch; dropout?: Dropout },
 ): tf.Tensor {
-  const { shape, block, batch, dropout } = options;
+  const { config, block, batch, dropout } = options;
   const w = (name: string) => parameter(parameters, `${block}.${name}`);
-  const { heads, encoding } = shape;
+  const { heads, encoding } = config;
   let qkv = linear(x, w("attention.in.weight"), w("attention.in.bias")); // [N, 3C]
   if (encoding === "rope_attention") qkv = rotary(qkv, { positions: batch.positions, heads });
   const mixed = attention(qkv, {
@@ -174,7 +181,7 @@ function encoderBlock(
     w("norm1.gain"),
     w("norm1.bias"),
   );
-  const hidden = activate(linear(y, w("ff1.weight"), w("ff1.bias")), shape.activation); // [N, F]
+  const hidden = activate(linear(y, w("ff1.weight"), w("ff1.bias")), config.activation); // [N, F]
   const fed = linear(
     drop(hidden, dropout, { use: `${block}.hidden` }),
     w("ff2.weight"),

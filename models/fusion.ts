@@ -16,7 +16,7 @@ import type { Fusion, GateReduce } from "./names.ts";
 import { linearSpecs, parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
 
 /** What fixes an operator. */
-export interface FusionShape {
+export interface FusionConfig {
   readonly fusion: Fusion;
   readonly d: number;
   /** Taps 2K + 1 of `gate_cnn`. */
@@ -26,7 +26,7 @@ export interface FusionShape {
 }
 
 /** The parameters an operator adds to the model. */
-export function fusionSpecs({ fusion, d, gateTaps }: FusionShape): ParameterSpec[] {
+export function fusionSpecs({ fusion, d, gateTaps }: FusionConfig): ParameterSpec[] {
   switch (fusion) {
     case "add":
     case "mul":
@@ -72,7 +72,7 @@ export interface Fused {
  *   sum over the features. P is 0 outside the document, which the paper leaves open.
  */
 export function fuse(
-  shape: FusionShape,
+  config: FusionConfig,
   inputs: { e: tf.Tensor; p: tf.Tensor; offsets: Int32Array },
   parameters: Parameters,
 ): Fused {
@@ -82,7 +82,7 @@ export function fuse(
   const projected = (x: tf.Tensor) => linear(x, w("weight"), w("bias"));
   const throughMlp = () => projected(relu(linear(both(), w("hidden.weight"), w("hidden.bias"))));
   const gated = (gate: tf.Tensor) => ({ h: mix(gate, e, p), gate });
-  switch (shape.fusion) {
+  switch (config.fusion) {
     case "add":
       return { h: tf.add(e, p) };
     case "mul":
@@ -98,7 +98,7 @@ export function fuse(
       return gated(throughMlp());
     case "gate_cnn": {
       const sums = depthwise(p, w("weight"), offsets);
-      return gated(shape.gateReduce === "mean" ? rowMeans(sums) : sums);
+      return gated(config.gateReduce === "mean" ? rowMeans(sums) : sums);
     }
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { type GptShape, predictNext, queries } from "./gpt.ts";
+import { type GptConfig, predictNext, queries } from "./gpt.ts";
 import { expNegative } from "./kernels/scalar.ts";
 import { gelu } from "./operations/activation.ts";
 import { embedding } from "./operations/embedding.ts";
@@ -16,7 +16,7 @@ import { readTensor } from "./webgpu.ts";
 
 /** How to generate. */
 export interface GenerationOptions {
-  readonly shape: GptShape;
+  readonly config: GptConfig;
   /** At least one token to start from. */
   readonly prompt: readonly number[];
   /** Tokens to add. */
@@ -40,15 +40,15 @@ export async function generate(
   parameters: Parameters,
   options: GenerationOptions,
 ): Promise<number[]> {
-  const { shape, tokens, seed, name } = options;
+  const { config, tokens, seed, name } = options;
   const text = [...options.prompt];
   const draws = words(streamKey(seed, name), tokens);
   const kept = options.cache ? new KeyValueCache() : undefined;
   for (const draw of draws) {
     const logits = tf.tidy(() =>
-      kept !== undefined && text.length <= shape.context
-        ? stepLogits(shape, parameters, { text, kept })
-        : lastLogits(shape, parameters, text.slice(-shape.context))
+      kept !== undefined && text.length <= config.context
+        ? stepLogits(config, parameters, { text, kept })
+        : lastLogits(config, parameters, text.slice(-config.context))
     );
     text.push(sample(await readTensor(logits), { ...options, draw }));
     logits.dispose();
@@ -85,10 +85,10 @@ export function sample(
 }
 
 /** Logits after the last token of `ids`, [1, V], computed from all of them. */
-function lastLogits(shape: GptShape, parameters: Parameters, ids: number[]): tf.Tensor {
+function lastLogits(config: GptConfig, parameters: Parameters, ids: number[]): tf.Tensor {
   const sequences = { ids: Int32Array.from(ids), length: ids.length };
-  const logits = predictNext(shape, parameters, { sequences });
-  return tf.slice(logits, [ids.length - 1, 0], [1, shape.vocabulary]);
+  const logits = predictNext(config, parameters, { sequences });
+  return tf.slice(logits, [ids.length - 1, 0], [1, config.vocabulary]);
 }
 
 /** Keys and values of the tokens seen so far, per block: [heads, t, D]. */
@@ -119,20 +119,20 @@ class KeyValueCache {
 
 /** As {@linkcode lastLogits}, computing only the tokens the cache does not hold. */
 function stepLogits(
-  shape: GptShape,
+  config: GptConfig,
   parameters: Parameters,
   { text, kept }: { text: number[]; kept: KeyValueCache },
 ): tf.Tensor {
   let logits: tf.Tensor | undefined;
   while (kept.length < text.length) {
-    logits = nextLogits(shape, parameters, { token: text[kept.length]!, kept });
+    logits = nextLogits(config, parameters, { token: text[kept.length]!, kept });
   }
   return logits!;
 }
 
 /** Logits after one more token, [1, V]. */
 function nextLogits(
-  shape: GptShape,
+  config: GptConfig,
   parameters: Parameters,
   { token, kept }: { token: number; kept: KeyValueCache },
 ): tf.Tensor {
@@ -141,14 +141,14 @@ function nextLogits(
     embedding(parameter(parameters, "embedding"), Int32Array.of(token)),
     embedding(parameter(parameters, "position"), positions),
   ); // [1, C]
-  const d = shape.d / shape.heads;
-  for (let i = 0; i < shape.layers; i++) {
+  const d = config.d / config.heads;
+  for (let i = 0; i < config.layers; i++) {
     const block = `block.${i}`;
     const w = (name: string) => parameter(parameters, `${block}.${name}`);
     const input = layerNorm(x, w("norm1.gain"));
-    const qkv = queries(input, parameters, { shape, block, positions });
-    const [q, k, v] = tf.split(tf.reshape(qkv, [3, shape.heads, 1, d]), 3).map((part) =>
-      tf.reshape(part, [shape.heads, 1, d])
+    const qkv = queries(input, parameters, { config, block, positions });
+    const [q, k, v] = tf.split(tf.reshape(qkv, [3, config.heads, 1, d]), 3).map((part) =>
+      tf.reshape(part, [config.heads, 1, d])
     ) as [tf.Tensor3D, tf.Tensor3D, tf.Tensor3D];
     const { keys, values } = kept.extend(i, k, v);
     const scores = tf.mul(tf.sum(tf.mul(keys, q), 2, true), 1 / Math.sqrt(d)); // [H, t, 1]
@@ -157,7 +157,7 @@ function nextLogits(
       tf.sum(tf.mul(values, weights), 1, true),
       tf.sum(weights, 1, true),
     ); // [H, 1, D]
-    const y = tf.add(x, linear(tf.reshape(mixed, [1, shape.d]), w("attention.out.weight")));
+    const y = tf.add(x, linear(tf.reshape(mixed, [1, config.d]), w("attention.out.weight")));
     const hidden = gelu(linear(layerNorm(y, w("norm2.gain")), w("ff1.weight")));
     x = tf.add(y, linear(hidden, w("ff2.weight")));
   }

@@ -8,7 +8,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { intensities, intensitySpecs } from "./intensity.ts";
-import type { IntensityShape } from "./intensity_runs.ts";
+import type { IntensityConfig } from "./intensity_runs.ts";
 import { gelu } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
@@ -20,7 +20,7 @@ import type { Initial } from "./parameters.ts";
 import { parameter, type Parameters, type ParameterSpec } from "./parameters.ts";
 
 /** What fixes a model but for its weights. */
-export interface GptShape {
+export interface GptConfig {
   readonly vocabulary: number;
   /** Most tokens it sees, T at most. */
   readonly context: number;
@@ -28,7 +28,7 @@ export interface GptShape {
   readonly d: number;
   readonly heads: number;
   readonly layers: number;
-  readonly intensity?: IntensityShape | undefined;
+  readonly intensity?: IntensityConfig | undefined;
   /** Whether the predictors are part of the model but their factors are not used. */
   readonly bypass: boolean;
 }
@@ -37,29 +37,31 @@ export interface GptShape {
  * The model's parameters: N(0, 0.02²), those that write to the residual stream
  * N(0, 0.02² / (2 layers)), gains 1.
  */
-export function gptSpecs(s: GptShape): ParameterSpec[] {
+export function gptSpecs(
+  { vocabulary, context, d, heads, layers, intensity }: GptConfig,
+): ParameterSpec[] {
   const initial: Initial = { kind: "normal", deviation: 0.02 };
-  const residual: Initial = { kind: "normal", deviation: 0.02 / Math.sqrt(2 * s.layers) };
+  const residual: Initial = { kind: "normal", deviation: 0.02 / Math.sqrt(2 * layers) };
   const gain = (name: string): ParameterSpec => (
-    { name, shape: [s.d], initial: { kind: "constant", value: 1 } }
+    { name, shape: [d], initial: { kind: "constant", value: 1 } }
   );
   const matrix = (name: string, shape: number[], start = initial): ParameterSpec => (
     { name, shape, initial: start }
   );
-  const blocks = Array.from({ length: s.layers }, (_, i) => `block.${i}`).flatMap((block) => [
+  const blocks = Array.from({ length: layers }, (_, i) => `block.${i}`).flatMap((block) => [
     gain(`${block}.norm1.gain`),
-    matrix(`${block}.attention.in.weight`, [s.d, 3 * s.d]),
-    matrix(`${block}.attention.out.weight`, [s.d, s.d], residual),
-    ...(s.intensity === undefined
+    matrix(`${block}.attention.in.weight`, [d, 3 * d]),
+    matrix(`${block}.attention.out.weight`, [d, d], residual),
+    ...(intensity === undefined
       ? []
-      : intensitySpecs(`${block}.intensity`, { ...s, initial, intensity: s.intensity })),
+      : intensitySpecs(`${block}.intensity`, { context, d, heads, initial, intensity })),
     gain(`${block}.norm2.gain`),
-    matrix(`${block}.ff1.weight`, [s.d, 4 * s.d]),
-    matrix(`${block}.ff2.weight`, [4 * s.d, s.d], residual),
+    matrix(`${block}.ff1.weight`, [d, 4 * d]),
+    matrix(`${block}.ff2.weight`, [4 * d, d], residual),
   ]);
   return [
-    matrix("embedding", [s.vocabulary, s.d]),
-    matrix("position", [s.context, s.d]),
+    matrix("embedding", [vocabulary, d]),
+    matrix("position", [context, d]),
     ...blocks,
     gain("norm.gain"),
   ];
@@ -80,16 +82,16 @@ export interface Sequences {
  * @throws {RangeError} If the sequences are longer than the context.
  */
 export function predictNext(
-  s: GptShape,
+  config: GptConfig,
   parameters: Parameters,
   options: { sequences: Sequences; dropout?: Dropout | undefined },
 ): tf.Tensor2D {
   const { ids, length } = options.sequences;
   const { dropout } = options;
-  if (length > s.context || ids.length % length !== 0) {
+  if (length > config.context || ids.length % length !== 0) {
     throw new RangeError(
-      `Cannot predict: sequences must have at most ${s.context} tokens and equal lengths, found ` +
-        `${ids.length} tokens in sequences of ${length}`,
+      `Cannot predict: sequences must have at most ${config.context} tokens and equal lengths, ` +
+        `found ${ids.length} tokens in sequences of ${length}`,
     );
   }
   const positions = Int32Array.from({ length: ids.length }, (_, i) => i % length);
@@ -97,8 +99,8 @@ export function predictNext(
   const tokens = embedding(parameter(parameters, "embedding"), ids);
   const places = embedding(parameter(parameters, "position"), positions);
   let x = drop(tf.add(tokens, places), dropout, { use: "embedding" }); // [N, C]
-  for (let i = 0; i < s.layers; i++) {
-    const block = { shape: s, block: `block.${i}`, positions, offsets, dropout };
+  for (let i = 0; i < config.layers; i++) {
+    const block = { config, block: `block.${i}`, positions, offsets, dropout };
     x = decoderBlock(x, parameters, block);
   }
   const y = layerNorm(x, parameter(parameters, "norm.gain"));
@@ -110,19 +112,19 @@ export function decoderBlock(
   x: tf.Tensor,
   parameters: Parameters,
   options: {
-    shape: GptShape;
+    config: GptConfig;
     block: string;
     positions: Int32Array;
     offsets: Int32Array;
     dropout: Dropout | undefined;
   },
 ): tf.Tensor {
-  const { shape, block, offsets, dropout } = options;
+  const { config, block, offsets, dropout } = options;
   const w = (name: string) => parameter(parameters, `${block}.${name}`);
   const qkv = queries(layerNorm(x, w("norm1.gain")), parameters, options); // [N, 3C]
   const mixed = attention(qkv, {
     offsets,
-    heads: shape.heads,
+    heads: config.heads,
     causal: true,
     dropout: dropout && weightsDropout(dropout, `${block}.weights`),
   });
@@ -139,9 +141,9 @@ export function decoderBlock(
 export function queries(
   x: tf.Tensor,
   parameters: Parameters,
-  options: { shape: GptShape; block: string; positions: Int32Array },
+  options: { config: GptConfig; block: string; positions: Int32Array },
 ): tf.Tensor2D {
-  const { shape: { intensity, bypass }, block, positions } = options;
+  const { config: { intensity, bypass }, block, positions } = options;
   const qkv = linear(x, parameter(parameters, `${block}.attention.in.weight`));
   if (intensity === undefined || bypass) return qkv;
   const name = `${block}.intensity`;

@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { type GptShape, predictNext, type Sequences } from "./gpt.ts";
+import { type GptConfig, predictNext, type Sequences } from "./gpt.ts";
 import { crossEntropy } from "./operations/cross_entropy.ts";
 import { type Dropout, dropoutAt } from "./operations/dropout.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
@@ -45,7 +45,7 @@ export function excerpts(
 
 /** What one step needs besides the parameters. */
 export interface GptStep {
-  readonly shape: GptShape;
+  readonly config: GptConfig;
   readonly excerpts: Excerpts;
   readonly seed: number;
   /** Number of this step, from 1. */
@@ -73,7 +73,7 @@ export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
     const before = { tokens: 0, documents: 0 };
     for (const excerpts of parts) {
       const part = gptGradients(parameters, {
-        shape: options.shape,
+        config: options.config,
         excerpts,
         divisor: options.excerpts.next.length,
         dropout: dropoutAt(options.dropoutRate, { ...options, before: { ...before } }),
@@ -100,16 +100,16 @@ export function gptStep(parameters: Parameters, options: GptStep): tf.Scalar {
 export function gptGradients(
   parameters: Parameters,
   options: {
-    shape: GptShape;
+    config: GptConfig;
     excerpts: Excerpts;
     divisor: number;
     dropout?: Dropout | undefined;
   },
 ): { loss: tf.Scalar; gradients: Map<string, tf.Tensor> } {
-  const { shape, excerpts: { sequences, next }, divisor, dropout } = options;
-  const used = [...parameters].filter(([name]) => !shape.bypass || !name.includes(".intensity."));
+  const { config, excerpts: { sequences, next }, divisor, dropout } = options;
+  const used = [...parameters].filter(([name]) => !config.bypass || !name.includes(".intensity."));
   const { value, grads } = tf.variableGrads(
-    () => crossEntropy(predictNext(shape, parameters, { sequences, dropout }), next, { divisor }),
+    () => crossEntropy(predictNext(config, parameters, { sequences, dropout }), next, { divisor }),
     used.map(([, variable]) => variable),
   );
   const named = used.map(([name, p]) => [name, grads[p.name]!] as const);
@@ -119,7 +119,7 @@ export function gptGradients(
 /** Mean loss in nats per token over batches of equal size, without dropout. */
 export async function meanLoss(
   parameters: Parameters,
-  options: { shape: GptShape; batches: Iterable<Excerpts>; chunkTokens?: number },
+  options: { config: GptConfig; batches: Iterable<Excerpts>; chunkTokens?: number },
 ): Promise<number> {
   let sum = 0, tokens = 0;
   const unread: tf.Scalar[] = [];
@@ -131,7 +131,7 @@ export async function meanLoss(
     tokens += batch.next.length;
     for (const { sequences, next } of pieces(batch, options.chunkTokens)) {
       unread.push(tf.tidy(() => {
-        const logits = predictNext(options.shape, parameters, { sequences });
+        const logits = predictNext(options.config, parameters, { sequences });
         return crossEntropy(logits, next, { divisor: 1 });
       }));
       if (unread.length === MOST_UNREAD) await read();

@@ -7,7 +7,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import type { IntensityShape } from "./intensity_runs.ts";
+import type { IntensityConfig } from "./intensity_runs.ts";
 import { relu, sigmoid } from "./operations/activation.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
@@ -29,7 +29,7 @@ export interface IntensitySizes {
 /** A predictor's parameters, without biases like the model's. Its hidden layers have d/4 features. */
 export function intensitySpecs(
   name: string,
-  options: IntensitySizes & { intensity: IntensityShape },
+  options: IntensitySizes & { intensity: IntensityConfig },
 ): ParameterSpec[] {
   const { d, heads, context, initial, intensity } = options;
   const hidden = Math.floor(d / 4);
@@ -60,7 +60,7 @@ export function intensitySpecs(
 export function intensities(
   x: tf.Tensor,
   parameters: Parameters,
-  options: { name: string; intensity: IntensityShape; positions: Int32Array },
+  options: { name: string; intensity: IntensityConfig; positions: Int32Array },
 ): tf.Tensor {
   const { name, intensity, positions } = options;
   const { low, high } = intensity;

@@ -4,7 +4,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import { decoderBlock, type GptShape, type Sequences } from "./gpt.ts";
+import { decoderBlock, type GptConfig, type Sequences } from "./gpt.ts";
 import { intensities } from "./intensity.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
@@ -19,11 +19,11 @@ import { readTensor } from "./webgpu.ts";
  * @returns float32 [N, 1] or [N, heads]; the caller disposes.
  */
 export function blockIntensities(
-  shape: GptShape,
+  config: GptConfig,
   parameters: Parameters,
   { ids, length }: Sequences,
 ): tf.Tensor[] {
-  const { intensity } = shape;
+  const { intensity } = config;
   if (intensity === undefined) return [];
   return tf.tidy(() => {
     const positions = Int32Array.from({ length: ids.length }, (_, i) => i % length);
@@ -32,12 +32,12 @@ export function blockIntensities(
       embedding(parameter(parameters, "embedding"), ids),
       embedding(parameter(parameters, "position"), positions),
     ); // [N, C]
-    return Array.from({ length: shape.layers }, (_, i) => {
+    return Array.from({ length: config.layers }, (_, i) => {
       const block = `block.${i}`;
       const input = layerNorm(x, parameter(parameters, `${block}.norm1.gain`));
       const name = `${block}.intensity`;
       const factors = intensities(input, parameters, { name, intensity, positions });
-      x = decoderBlock(x, parameters, { shape, block, positions, offsets, dropout: undefined });
+      x = decoderBlock(x, parameters, { config, block, positions, offsets, dropout: undefined });
       return factors;
     });
   });
@@ -59,12 +59,12 @@ export interface HeadProfile {
  */
 export async function intensityProfiles(
   parameters: Parameters,
-  options: { shape: GptShape; length: number; batches: Iterable<Sequences> },
+  options: { config: GptConfig; length: number; batches: Iterable<Sequences> },
 ): Promise<HeadProfile[]> {
-  const { shape, length } = options;
-  if (shape.intensity === undefined) return [];
-  const heads = shape.intensity.perHead ? shape.heads : 1;
-  const sums = Array.from({ length: shape.layers }, () => new Float64Array(length * heads));
+  const { config, length } = options;
+  if (config.intensity === undefined) return [];
+  const heads = config.intensity.perHead ? config.heads : 1;
+  const sums = Array.from({ length: config.layers }, () => new Float64Array(length * heads));
   let sequences = 0;
   for (const batch of options.batches) {
     if (batch.length !== length) {
@@ -73,7 +73,7 @@ export async function intensityProfiles(
       );
     }
     sequences += batch.ids.length / length;
-    const factors = blockIntensities(shape, parameters, batch);
+    const factors = blockIntensities(config, parameters, batch);
     const read = await Promise.all(factors.map(readTensor)); // of each block [N, heads]
     tf.dispose(factors);
     for (const [block, values] of read.entries()) {
@@ -84,7 +84,7 @@ export async function intensityProfiles(
   return sums.flatMap((sum, block) =>
     Array.from({ length: heads }, (_, head) => ({
       block,
-      head: shape.intensity!.perHead ? head : null,
+      head: config.intensity!.perHead ? head : null,
       byPosition: Array.from({ length }, (_, t) => sum[t * heads + head]! / sequences),
     }))
   );

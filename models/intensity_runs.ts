@@ -6,7 +6,7 @@
  */
 
 /** What fixes a predictor. */
-export interface IntensityShape {
+export interface IntensityConfig {
   readonly low: number;
   readonly high: number;
   /** Whether it knows the position, and has a residual connection (eqs. 3–6). */
@@ -16,7 +16,7 @@ export interface IntensityShape {
 }
 
 /** The paper's runs 0–4; `undefined` is the model without intensity. */
-export const RUNS: readonly (IntensityShape | undefined)[] = [
+export const RUNS: readonly (IntensityConfig | undefined)[] = [
   undefined,
   { low: 0.1, high: 1, position: false, perHead: false },
   { low: 0.5, high: 1, position: false, perHead: false },

@@ -5,7 +5,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { type Batch, chunks, type Documents, packBatch, tokensOf } from "./batch.ts";
-import { type ClassifierShape, classify } from "./classifier.ts";
+import { type ClassifierConfig, classify } from "./classifier.ts";
 import { logistic } from "./kernels/scalar.ts";
 import { crossEntropy } from "./operations/cross_entropy.ts";
 import { type Before, dropoutAt } from "./operations/dropout.ts";
@@ -15,7 +15,7 @@ import { readTensor } from "./webgpu.ts";
 
 /** What one step needs besides the parameters. */
 export interface StepOptions {
-  readonly shape: ClassifierShape;
+  readonly config: ClassifierConfig;
   readonly documents: Documents;
   /** The batch: document numbers. */
   readonly chosen: ArrayLike<number>;
@@ -73,7 +73,7 @@ export function trainStep(parameters: Parameters, options: StepOptions): tf.Scal
 export function lossGradients(
   parameters: Parameters,
   options: {
-    shape: ClassifierShape;
+    config: ClassifierConfig;
     documents: Documents;
     piece: ArrayLike<number>;
     divisor: number;
@@ -87,7 +87,7 @@ export function lossGradients(
   const batch = packBatch(options.documents, options.piece);
   const dropout = dropoutAt(options.dropoutRate, options);
   const { value, grads } = tf.variableGrads(() => {
-    const { logits } = classify(options.shape, parameters, { batch, dropout });
+    const { logits } = classify(options.config, parameters, { batch, dropout });
     return crossEntropy(logits, batch.labels, { divisor: options.divisor });
   }, [...parameters.values()]);
   const named = [...parameters].map(([name, p]) => [name, grads[p.name]!] as const);
@@ -113,13 +113,13 @@ const READ_AT_ONCE = 8;
 export async function measure(
   parameters: Parameters,
   options: {
-    shape: ClassifierShape;
+    config: ClassifierConfig;
     documents: Documents;
     chosen: ArrayLike<number>;
     chunkTokens: number;
   },
 ): Promise<Measured> {
-  const { shape, documents, chosen } = options;
+  const { config, documents, chosen } = options;
   const predictions = new Int32Array(chosen.length);
   let correct = 0, loss = 0, done = 0;
   const gates: { sums: number[]; counts: number[] } = { sums: [], counts: [] };
@@ -133,9 +133,9 @@ export async function measure(
       tf.dispose(results);
       loss += sum![0]!;
       for (let row = 0; row < batch.labels.length; row++, done++) {
-        const start = row * shape.classes;
+        const start = row * config.classes;
         let best = 0;
-        for (let j = 1; j < shape.classes; j++) {
+        for (let j = 1; j < config.classes; j++) {
           if (logits![start + j]! > logits![start + best]!) best = j;
         }
         predictions[done] = best;
@@ -148,7 +148,7 @@ export async function measure(
   for (const piece of chunks(documents, chosen, options.chunkTokens)) {
     const batch = packBatch(documents, piece);
     const results = tf.tidy(() => {
-      const { logits, gate } = classify(shape, parameters, { batch });
+      const { logits, gate } = classify(config, parameters, { batch });
       const loss = crossEntropy(logits, batch.labels, { divisor: 1 });
       return gate === undefined ? [logits, loss] : [logits, loss, gate];
     });

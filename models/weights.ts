@@ -1,26 +1,26 @@
 /**
- * A trained model as a file's content: its weights, with its shape and origin as metadata.
+ * A trained model as a file's content: its weights, with its config and origin as metadata.
  *
  * @module
  */
-import type { ClassifierShape } from "./classifier.ts";
+import type { ClassifierConfig } from "./classifier.ts";
 import { ENCODINGS, FUSIONS, GATE_REDUCES } from "./names.ts";
-import type { GptShape } from "./gpt.ts";
+import type { GptConfig } from "./gpt.ts";
 import { RUNS } from "./intensity_runs.ts";
 import type { StoredTensor, TensorFile } from "./safetensors.ts";
 
 /** What a weights file says of its classifier. */
 export interface Trained {
-  readonly shape: ClassifierShape;
+  readonly config: ClassifierConfig;
   readonly seed: number;
 }
 
 /** A weights file's content; see {@linkcode trainedFrom}. */
 export function trainedFile(
-  { shape, seed }: Trained,
+  { config, seed }: Trained,
   tensors: ReadonlyMap<string, StoredTensor>,
 ): TensorFile {
-  const { fusion, encoding, activation, gateReduce, ...sizes } = shape;
+  const { fusion, encoding, activation, gateReduce, ...sizes } = config;
   const names = { model: "classifier", fusion, encoding, activation, gateReduce };
   const numbers = Object.entries({ ...sizes, seed }).map(([name, n]) => [name, String(n)]);
   return {
@@ -30,7 +30,7 @@ export function trainedFile(
 }
 
 /**
- * The shape and seed in a weights file.
+ * The config and seed in a weights file.
  *
  * @throws {SyntaxError} If it does not describe a classifier.
  */
@@ -38,7 +38,7 @@ export function trainedFrom({ metadata }: TensorFile): Trained {
   const { one, whole } = fields(metadata);
   one("model", ["classifier"]);
   return {
-    shape: {
+    config: {
       fusion: one("fusion", FUSIONS),
       encoding: one("encoding", ENCODINGS),
       activation: one("activation", ["gelu", "relu"]),
@@ -59,7 +59,7 @@ export function trainedFrom({ metadata }: TensorFile): Trained {
 
 /** What a weights file says of its language model. */
 export interface TrainedGpt {
-  readonly shape: GptShape;
+  readonly config: GptConfig;
   /** Which of the paper's runs its intensity is. */
   readonly run: number;
   readonly seed: number;
@@ -67,10 +67,10 @@ export interface TrainedGpt {
 
 /** A language model's weights file. */
 export function gptFile(
-  { shape, run, seed }: TrainedGpt,
+  { config, run, seed }: TrainedGpt,
   tensors: ReadonlyMap<string, StoredTensor>,
 ): TensorFile {
-  const { vocabulary, context, d, heads, layers, bypass } = shape;
+  const { vocabulary, context, d, heads, layers, bypass } = config;
   const numbers = { vocabulary, context, d, heads, layers, run, seed };
   const metadata = Object.entries(numbers).map(([name, n]) => [name, String(n)]);
   return {
@@ -80,7 +80,7 @@ export function gptFile(
 }
 
 /**
- * The shape and seed in a language model's weights file.
+ * The config and seed in a language model's weights file.
  *
  * @throws {SyntaxError} If it does not describe a language model.
  */
@@ -91,7 +91,7 @@ export function gptFrom({ metadata }: TensorFile): TrainedGpt {
   return {
     run,
     seed: whole("seed"),
-    shape: {
+    config: {
       vocabulary: whole("vocabulary"),
       context: whole("context"),
       d: whole("d"),

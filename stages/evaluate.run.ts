@@ -31,18 +31,18 @@ async function evaluateClassifier(context: StageContext<EvaluateParams>): Promis
     );
   }
   const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
-  const { shape, seed } = trainedFrom(weights);
-  if (shape.vocabulary !== file.vocabularySize || shape.classes !== file.classes.length) {
+  const { config, seed } = trainedFrom(weights);
+  if (config.vocabulary !== file.vocabularySize || config.classes !== file.classes.length) {
     throw new StageError(
       "Cannot evaluate: the weights must have been trained on this corpus's vocabulary, found " +
-        `${shape.vocabulary} words and ${shape.classes} classes against ${file.vocabularySize} ` +
+        `${config.vocabulary} words and ${config.classes} classes against ${file.vocabularySize} ` +
         `and ${file.classes.length}`,
     );
   }
   await startBackend(context.backend);
-  const parameters = parametersFrom(classifierSpecs(shape), weights.tensors);
+  const parameters = parametersFrom(classifierSpecs(config), weights.tensors);
   const chosen = Uint32Array.from({ length: documents.labels.length }, (_, i) => i);
-  const measured = await measure(parameters, { shape, documents, chosen, chunkTokens });
+  const measured = await measure(parameters, { config, documents, chosen, chunkTokens });
   disposeParameters(parameters);
   const perClass = file.classes.map((name) => ({ class: name, documents: 0, correct: 0 }));
   documents.labels.forEach((label, i) => {
@@ -51,10 +51,10 @@ async function evaluateClassifier(context: StageContext<EvaluateParams>): Promis
   });
   const accuracy = measured.correct / measured.documents;
   const metrics = {
-    fusion: shape.fusion,
-    encoding: shape.encoding,
+    fusion: config.fusion,
+    encoding: config.encoding,
     seed,
-    size: sizeOf(shape),
+    size: sizeOf(config),
     documents: measured.documents,
     correct: measured.correct,
     accuracy,

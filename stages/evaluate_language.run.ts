@@ -30,20 +30,20 @@ async function evaluateModel(context: StageContext<EvaluateLanguageParams>): Pro
   const file = readTokenFile(context.input("tokens").path);
   const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
   const trained = gptFrom(weights);
-  const { shape } = trained;
-  if (shape.vocabulary !== file.vocabularySize) {
+  const { config } = trained;
+  if (config.vocabulary !== file.vocabularySize) {
     throw new StageError(
       "Cannot evaluate: the weights must have been trained on this text's symbols, found " +
-        `${shape.vocabulary} symbols against ${file.vocabularySize}`,
+        `${config.vocabulary} symbols against ${file.vocabularySize}`,
     );
   }
   await startBackend(context.backend);
-  const specs = gptSpecs(shape);
+  const specs = gptSpecs(config);
   const parameters = parametersFrom(specs, weights.tensors);
   const measured = await measure(context, { file, trained, parameters });
   disposeParameters(parameters);
   const { run, seed } = trained;
-  const { context: length, d, heads, layers, vocabulary, bypass } = shape;
+  const { context: length, d, heads, layers, vocabulary, bypass } = config;
   const metrics = {
     run,
     bypass,
@@ -64,9 +64,9 @@ async function measure(
     parameters: Parameters;
   },
 ) {
-  const { shape } = trained;
+  const { config } = trained;
   const { most, chunk_tokens: chunkTokens } = context.params;
-  const length = shape.context;
+  const length = config.context;
   const atOnce = sequencesAtOnce(chunkTokens, length);
   const splits = [];
   for (const split of ["validation", "test"]) {
@@ -77,7 +77,7 @@ async function measure(
       length,
       atOnce,
     });
-    const lossNats = await meanLoss(parameters, { shape, batches, chunkTokens });
+    const lossNats = await meanLoss(parameters, { config, batches, chunkTokens });
     const tokens = batches.reduce((sum, batch) => sum + batch.next.length, 0);
     splits.push({ split, tokens, lossNats, bits: lossNats / Math.LN2 });
   }
@@ -92,7 +92,7 @@ async function measure(
   const starts = spread(text.length, { length, most });
   const sequences: Sequences[] = inBatches(text, { starts, length, atOnce })
     .map((batch) => batch.sequences);
-  const intensities = await intensityProfiles(parameters, { shape, length, batches: sequences });
+  const intensities = await intensityProfiles(parameters, { config, length, batches: sequences });
   return { splits, intensities };
 }
 

@@ -26,20 +26,20 @@ export async function run(context: StageContext<GenerateParams>): Promise<void> 
   const p = context.params;
   const file = readTokenFile(context.input("tokens").path);
   const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
-  const { shape, run, seed } = gptFrom(weights);
+  const { config, run, seed } = gptFrom(weights);
   const decode = decoder(Deno.readTextFileSync(context.input("vocabulary").path));
   const first = file.splits.train?.ids[0];
-  if (first === undefined || shape.vocabulary !== file.vocabularySize) {
+  if (first === undefined || config.vocabulary !== file.vocabularySize) {
     throw new StageError(
       "Cannot generate: the weights must have been trained on this text's symbols, found " +
-        `${shape.vocabulary} symbols against ${file.vocabularySize}`,
+        `${config.vocabulary} symbols against ${file.vocabularySize}`,
     );
   }
   await startBackend(context.backend);
-  const parameters = parametersFrom(gptSpecs(shape), weights.tensors);
+  const parameters = parametersFrom(gptSpecs(config), weights.tensors);
   const draw = (i: number, cache: boolean) =>
     generateTokens(parameters, {
-      shape,
+      config,
       prompt: [first],
       tokens: p.tokens,
       temperature: p.temperature,
@@ -63,7 +63,7 @@ export async function run(context: StageContext<GenerateParams>): Promise<void> 
     speeds.push({ cache, tokens, seconds, tokensPerSecond: tokens / seconds });
   }
   disposeParameters(parameters);
-  const model = { run, bypass: shape.bypass, seed };
+  const model = { run, bypass: config.bypass, seed };
   writeJson(context.output("samples"), { ...model, texts });
   writeJson(context.output("speed"), { ...model, speeds });
 }

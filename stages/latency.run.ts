@@ -7,7 +7,7 @@ import * as tf from "@tensorflow/tfjs";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Batch, chunks, packBatch } from "../models/batch.ts";
-import { type ClassifierShape, classifierSpecs, classify, sizeOf } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs, classify, sizeOf } from "../models/classifier.ts";
 import { disposeParameters, type Parameters, parametersFrom } from "../models/parameters.ts";
 import { decodeTensors } from "../models/safetensors.ts";
 import { readTensor } from "../models/webgpu.ts";
@@ -18,7 +18,7 @@ import type { LatencyParams } from "./latency.ts";
 
 interface Model {
   readonly at: Artifact["at"];
-  readonly shape: ClassifierShape;
+  readonly config: ClassifierConfig;
   readonly seed: number;
   readonly parameters: Parameters;
   /** Milliseconds of its pass in each round that counts. */
@@ -49,11 +49,11 @@ export async function run(context: StageContext<LatencyParams>): Promise<void> {
     batch: Math.min(p.batch, chosen),
     tokensPerDocument: tokens / chosen,
     warmUp: p.warm_up,
-    models: models.map(({ at, shape, seed, passes }) => ({
-      operator: at["operator"] ?? shape.fusion,
-      encoding: shape.encoding,
+    models: models.map(({ at, config, seed, passes }) => ({
+      operator: at["operator"] ?? config.fusion,
+      encoding: config.encoding,
       seed,
-      size: sizeOf(shape),
+      size: sizeOf(config),
       passMs: passes,
     })),
   };
@@ -93,22 +93,22 @@ function batchesOf(
 
 function modelFrom(artifact: Artifact, file: TokenFile): Model {
   const weights = decodeTensors(Deno.readFileSync(artifact.path));
-  const { shape, seed } = trainedFrom(weights);
-  if (shape.vocabulary !== file.vocabularySize || shape.classes !== file.classes.length) {
+  const { config, seed } = trainedFrom(weights);
+  if (config.vocabulary !== file.vocabularySize || config.classes !== file.classes.length) {
     throw new StageError(
       "Cannot measure latency: the weights must have been trained on this corpus's vocabulary, " +
-        `found ${shape.vocabulary} words and ${shape.classes} classes against ` +
+        `found ${config.vocabulary} words and ${config.classes} classes against ` +
         `${file.vocabularySize} and ${file.classes.length}`,
     );
   }
-  const parameters = parametersFrom(classifierSpecs(shape), weights.tensors);
-  return { at: artifact.at, shape, seed, parameters, passes: [] };
+  const parameters = parametersFrom(classifierSpecs(config), weights.tensors);
+  return { at: artifact.at, config, seed, parameters, passes: [] };
 }
 
 /** Classifies all batches; ends when the last logits are here, whatever the device queued. */
-async function pass({ shape, parameters }: Model, batches: readonly Batch[]): Promise<void> {
+async function pass({ config, parameters }: Model, batches: readonly Batch[]): Promise<void> {
   const logits = batches.map((batch) =>
-    tf.tidy(() => classify(shape, parameters, { batch }).logits)
+    tf.tidy(() => classify(config, parameters, { batch }).logits)
   );
   await Promise.all(logits.map(readTensor));
   tf.dispose(logits);

@@ -6,7 +6,7 @@
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
-import { type ClassifierShape, classifierSpecs, entersAttention } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs, entersAttention } from "../models/classifier.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { encodeTensors } from "../models/safetensors.ts";
@@ -60,15 +60,15 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     );
   }
   const file = readTokenFile(context.input("tokens").path);
-  const shape = shapeOf(p, file);
-  const specs = classifierSpecs(shape);
+  const config = configOf(p, file);
+  const specs = classifierSpecs(config);
   await startBackend(context.backend);
   const variant = p.protocol === "authors-code" ? `${p.fusion}/${p.encoding}` : undefined;
   const state = openState<Progress>(context.checkpoints, specs, {
     start: { seed: p.seed, variant },
     progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
   });
-  await runTraining(context, new EpochTraining(p, { shape, file, state }));
+  await runTraining(context, new EpochTraining(p, { config, file, state }));
   const { progress } = state;
   writeJson(context.output("history"), {
     protocol: p.protocol,
@@ -80,7 +80,7 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     bestEpoch: progress.bestEpoch,
     steps: progress.steps,
   });
-  const weights = encodeTensors(trainedFile({ shape, seed: p.seed }, state.best));
+  const weights = encodeTensors(trainedFile({ config, seed: p.seed }, state.best));
   Deno.writeFileSync(context.output("weights"), weights);
   const best = progress.epochs[progress.bestEpoch - 1]!;
   context.metric("validationAccuracy", best.validationAccuracy);
@@ -88,7 +88,7 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
   disposeState(state);
 }
 
-function shapeOf(p: TrainParams, file: TokenFile): ClassifierShape {
+function configOf(p: TrainParams, file: TokenFile): ClassifierConfig {
   return {
     fusion: p.fusion,
     gateTaps: p.gate_taps,
@@ -141,7 +141,7 @@ function parts(file: TokenFile, p: TrainParams): Parts {
 class EpochTraining implements Training<Progress> {
   readonly state: State;
   readonly steps: number;
-  readonly #shape: ClassifierShape;
+  readonly #config: ClassifierConfig;
   readonly #params: TrainParams;
   readonly #parts: Parts;
   readonly #documents: number;
@@ -151,10 +151,10 @@ class EpochTraining implements Training<Progress> {
 
   constructor(
     params: TrainParams,
-    { shape, file, state }: { shape: ClassifierShape; file: TokenFile; state: State },
+    { config, file, state }: { config: ClassifierConfig; file: TokenFile; state: State },
   ) {
     this.state = state;
-    this.#shape = shape;
+    this.#config = config;
     this.#params = params;
     this.#parts = parts(file, params);
     this.#documents = this.#parts.train.chosen.length;
@@ -179,7 +179,7 @@ class EpochTraining implements Training<Progress> {
     const places = this.#places().subarray(start, start + p.batch);
     const chosen = Array.from(places, (i) => all[i]!);
     const loss = trainStep(parameters, {
-      shape: this.#shape,
+      config: this.#config,
       documents,
       chosen,
       seed: p.seed,
@@ -217,7 +217,7 @@ class EpochTraining implements Training<Progress> {
   async evaluate(): Promise<void> {
     const { state: { parameters, progress } } = this;
     const measured = await measure(parameters, {
-      shape: this.#shape,
+      config: this.#config,
       ...this.#parts.validation,
       chunkTokens: this.#params.chunk_tokens,
     });

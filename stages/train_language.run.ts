@@ -5,7 +5,7 @@
  */
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
-import { type GptShape, gptSpecs } from "../models/gpt.ts";
+import { type GptConfig, gptSpecs } from "../models/gpt.ts";
 import { type Excerpts, excerpts, gptStep, meanLoss } from "../models/gpt_training.ts";
 import { RUNS } from "../models/intensity_runs.ts";
 import { cosineRate } from "../models/optimizer.ts";
@@ -50,7 +50,7 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
   }
   const file = readTokenFile(context.input("tokens").path);
   const texts = { train: textOf(file, "train", p), validation: textOf(file, "validation", p) };
-  const shape: GptShape = {
+  const config: GptConfig = {
     vocabulary: file.vocabularySize,
     context: p.context,
     d: p.d_model,
@@ -59,13 +59,13 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     intensity: RUNS[p.run],
     bypass: p.bypass,
   };
-  const specs = gptSpecs(shape);
+  const specs = gptSpecs(config);
   await startBackend(context.backend);
   const state = openState<Progress>(context.checkpoints, specs, {
     start: { seed: p.seed },
     progress: { steps: 0, evaluations: [], best: -1 },
   });
-  await runTraining(context, new StepTraining(p, { shape, texts, state }));
+  await runTraining(context, new StepTraining(p, { config, texts, state }));
   const { evaluations, best } = state.progress;
   const history = {
     run: p.run,
@@ -78,7 +78,7 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     steps: state.progress.steps,
   };
   Deno.writeTextFileSync(context.output("history"), JSON.stringify(history, null, 2) + "\n");
-  const weights = encodeTensors(gptFile({ shape, run: p.run, seed: p.seed }, state.best));
+  const weights = encodeTensors(gptFile({ config, run: p.run, seed: p.seed }, state.best));
   Deno.writeFileSync(context.output("weights"), weights);
   context.metric("bestValidationLoss", history.bestValidationLoss);
   context.metric("bestIteration", history.bestIteration);
@@ -106,18 +106,18 @@ type Texts = Readonly<Record<"train" | "validation", ArrayLike<number>>>;
 class StepTraining implements Training<Progress> {
   readonly state: State;
   readonly steps: number;
-  readonly #shape: GptShape;
+  readonly #config: GptConfig;
   readonly #texts: Texts;
   readonly #params: TrainLanguageParams;
   #loss: number | undefined;
 
   constructor(
     params: TrainLanguageParams,
-    { shape, texts, state }: { shape: GptShape; texts: Texts; state: State },
+    { config, texts, state }: { config: GptConfig; texts: Texts; state: State },
   ) {
     this.state = state;
     this.steps = params.iterations;
-    this.#shape = shape;
+    this.#config = config;
     this.#texts = texts;
     this.#params = params;
   }
@@ -136,7 +136,7 @@ class StepTraining implements Training<Progress> {
     const p = this.#params;
     const { progress: { steps }, parameters, moments } = this.state;
     const loss = gptStep(parameters, {
-      shape: this.#shape,
+      config: this.#config,
       excerpts: this.#excerpts("train", `batch/step.${steps + 1}`),
       seed: p.seed,
       step: steps + 1,
@@ -174,7 +174,7 @@ class StepTraining implements Training<Progress> {
     const { steps: iteration, evaluations } = progress;
     const mean = (split: keyof Texts) =>
       meanLoss(parameters, {
-        shape: this.#shape,
+        config: this.#config,
         batches: this.#batches(split),
         chunkTokens: this.#params.chunk_tokens,
       });

@@ -19,13 +19,13 @@ export function ours(model: Model, dropoutRate: number): Step<tf.Scalar> {
   };
   let step = 0;
   if (isGpt(model)) {
-    const shape = { ...size, context: size.length, bypass: false };
-    const parameters = initialParameters(gptSpecs(shape), { seed: 0 });
+    const config = { ...size, context: size.length, bypass: false };
+    const parameters = initialParameters(gptSpecs(config), { seed: 0 });
     const moments = zeroMoments(parameters);
     const excerpts = { sequences: { ids, length: size.length }, next: labels };
-    return () => gptStep(parameters, { shape, excerpts, step: ++step, moments, ...shared });
+    return () => gptStep(parameters, { config, excerpts, step: ++step, moments, ...shared });
   }
-  const shape = {
+  const config = {
     ...size,
     fusion: "add",
     gateTaps: 3,
@@ -35,11 +35,11 @@ export function ours(model: Model, dropoutRate: number): Step<tf.Scalar> {
     maxLength: size.length,
     activation: "gelu",
   } as const;
-  const parameters = initialParameters(classifierSpecs(shape), { seed: 0 });
+  const parameters = initialParameters(classifierSpecs(config), { seed: 0 });
   const moments = zeroMoments(parameters);
   const offsets = Int32Array.from({ length: size.batch + 1 }, (_, i) => i * size.length);
   const step1 = {
-    shape,
+    config,
     documents: { labels, offsets, ids },
     chosen: labels.map((_, i) => i),
     moments,

@@ -8,7 +8,7 @@ import { parse } from "@std/yaml";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { readTokenFile, type TokenFile } from "../../data/token_file.ts";
-import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../../models/classifier.ts";
 import { gptSpecs } from "../../models/gpt.ts";
 import { excerpts } from "../../models/gpt_training.ts";
 import { startBackend } from "../../models/backend.ts";
@@ -167,7 +167,7 @@ function languageStart(
   p: LanguageParams,
   file: TokenFile,
 ): { specs: ParameterSpec[]; batches: LanguageBatches } {
-  const shape = { ...p, vocabulary: file.vocabularySize, d: p.d_model, bypass: false };
+  const config = { ...p, vocabulary: file.vocabularySize, d: p.d_model, bypass: false };
   // Excerpts of a text whose tokens are their own places tell where they start.
   const places = (split: "train" | "validation") => {
     const text = Int32Array.from(file.splits[split]!.ids, (_, i) => i);
@@ -185,7 +185,7 @@ function languageStart(
       (_, i) => draw[split](`evaluate/${split}/step.${iteration}/batch.${i}`),
     );
   return {
-    specs: gptSpecs(shape),
+    specs: gptSpecs(config),
     batches: {
       steps: Array.from({ length: p.iterations }, (_, i) => draw.train(`batch/step.${i + 1}`)),
       evaluations: evaluated.map((iteration) => ({
@@ -200,7 +200,7 @@ function classifierStart(
   p: ClassifierParams,
   file: TokenFile,
 ): { specs: ParameterSpec[]; batches: ClassifierBatches } {
-  const shape: ClassifierShape = {
+  const config: ClassifierConfig = {
     ...p,
     d: p.d_model,
     dFf: p.d_ff,
@@ -216,7 +216,7 @@ function classifierStart(
   const held = Math.floor(count * p.validation_share);
   const rest = drawn.slice(held);
   return {
-    specs: classifierSpecs(shape),
+    specs: classifierSpecs(config),
     batches: {
       epochs: Array.from({ length: p.epochs }, (_, epoch) =>
         Array.from(

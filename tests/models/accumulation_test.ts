@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
-import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../../models/classifier.ts";
 import { FUSIONS } from "../../models/names.ts";
-import { type GptShape, gptSpecs } from "../../models/gpt.ts";
+import { type GptConfig, gptSpecs } from "../../models/gpt.ts";
 import { excerpts, gptStep } from "../../models/gpt_training.ts";
 import { RUNS } from "../../models/intensity_runs.ts";
 import { type Moments, zeroMoments } from "../../models/optimizer.ts";
@@ -17,7 +17,7 @@ import { trainStep } from "../../models/training.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { testOn, worstRelative } from "./rig.ts";
 
-const classifier: ClassifierShape = {
+const classifier: ClassifierConfig = {
   fusion: "gate_scalar",
   gateTaps: 3,
   gateReduce: "none",
@@ -38,7 +38,7 @@ const documents = {
   ids: integers(streamKey(0, "ids"), 70, 40),
   labels: [0, 1, 2, 3, 3, 1, 0, 2],
 };
-const gpt: GptShape = {
+const gpt: GptConfig = {
   vocabulary: 12,
   context: 8,
   d: 16,
@@ -90,14 +90,14 @@ const ROUNDING = 70 * 2 ** -24;
 const optimizer = { kind: "adam", learningRate: 1e-3, beta1: 0 } as const;
 
 for (const fusion of FUSIONS) {
-  const shape = { ...classifier, fusion };
+  const config = { ...classifier, fusion };
   const backends = fusion === "gate_scalar" || fusion === "gate_cnn"
     ? ["cpu", "wasm", "webgpu"] as const
     : ["cpu", "wasm"] as const;
   testOn(backends, `${fusion}: gradients summed in pieces are those of the batch`, async () => {
     const step: Step = (parameters, moments, chunkTokens) =>
       trainStep(parameters, {
-        shape,
+        config,
         documents,
         chosen: [7, 0, 3, 4, 1, 2, 6, 5],
         seed: 0,
@@ -107,7 +107,7 @@ for (const fusion of FUSIONS) {
         moments,
         chunkTokens,
       });
-    const difference = await worst(classifierSpecs(shape), step, [1, 25]);
+    const difference = await worst(classifierSpecs(config), step, [1, 25]);
     assert(difference < ROUNDING, `gradients differ by ${difference}`);
   });
 }
@@ -119,7 +119,7 @@ testOn(
     const batch = excerpts(text, { count: 5, length: 8, seed: 0, name: "batch" });
     const step: Step = (parameters, moments, chunkTokens) =>
       gptStep(parameters, {
-        shape: gpt,
+        config: gpt,
         excerpts: batch,
         seed: 0,
         step: 1,

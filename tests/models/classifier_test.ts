@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { startBackend } from "../../models/backend.ts";
 import { packBatch } from "../../models/batch.ts";
-import { type ClassifierShape, classifierSpecs, classify } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs, classify } from "../../models/classifier.ts";
 import { FUSIONS } from "../../models/names.ts";
 import { crossEntropy } from "../../models/operations/cross_entropy.ts";
 import { zeroMoments } from "../../models/optimizer.ts";
@@ -40,7 +40,7 @@ function stored(values: Stored) {
 }
 
 function loaded(from: Case) {
-  const shape = {
+  const config = {
     ...from.shape,
     fusion: from.fusion,
     encoding: from.encoding,
@@ -48,10 +48,10 @@ function loaded(from: Case) {
     gateReduce: from.gateReduce,
     gateTaps: fixtures.gateTaps,
     maxDistance: fixtures.maxDistance,
-  } as ClassifierShape;
-  const parameters = parametersFrom(classifierSpecs(shape), stored(from.weights as Stored));
+  } as ClassifierConfig;
+  const parameters = parametersFrom(classifierSpecs(config), stored(from.weights as Stored));
   const documents = documentsOf(from);
-  return { shape, parameters, documents, chosen: from.labels.map((_, i) => i) };
+  return { config, parameters, documents, chosen: from.labels.map((_, i) => i) };
 }
 
 const label = (c: Case) =>
@@ -96,14 +96,14 @@ for (const reference of fixtures.cases) {
   const backends = ["cpu", "wasm", "webgpu"] as const;
   const { encoding } = reference;
   testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
-    const { shape, parameters, documents, chosen } = loaded(reference);
+    const { config, parameters, documents, chosen } = loaded(reference);
     const batch = packBatch(documents, chosen);
-    const logits = tf.tidy(() => classify(shape, parameters, { batch }).logits);
+    const logits = tf.tidy(() => classify(config, parameters, { batch }).logits);
     const worstLogit = worstRelative(await readTensor(logits), reference.logits);
     assert(worstLogit < 1e-5, `logits differ by ${worstLogit}`);
     const { loss, gradients } = tf.tidy(() => {
       const both = lossGradients(parameters, {
-        shape,
+        config,
         documents,
         piece: chosen,
         divisor: chosen.length,
@@ -126,11 +126,11 @@ for (const reference of fixtures.cases) {
   });
 
   testOn(backends, `${label(reference)}: every step ends where PyTorch's does`, async () => {
-    const { shape, parameters, documents, chosen } = loaded(reference);
+    const { config, parameters, documents, chosen } = loaded(reference);
     const moments = zeroMoments(parameters);
     for (let step = 1; step <= reference.losses.length; step++) {
       const loss = trainStep(parameters, {
-        shape,
+        config,
         documents,
         chosen,
         seed: 0,
@@ -166,7 +166,7 @@ for (const reference of fixtures.cases) {
   });
 }
 
-const tiny: ClassifierShape = {
+const tiny: ClassifierConfig = {
   fusion: "gate_scalar",
   gateTaps: 3,
   gateReduce: "none",
@@ -198,7 +198,7 @@ testOn(["wasm"], "training fits eight examples by heart and leaks no tensor", as
   let held = 0;
   for (let step = 1; step <= 120; step++) {
     trainStep(parameters, {
-      shape: tiny,
+      config: tiny,
       documents: eight,
       chosen: all,
       seed: 3,
@@ -213,7 +213,7 @@ testOn(["wasm"], "training fits eight examples by heart and leaks no tensor", as
   }
   assertEquals(tf.memory().numTensors, held);
   const result = await measure(parameters, {
-    shape: tiny,
+    config: tiny,
     documents: eight,
     chosen: all,
     chunkTokens: 20,
@@ -228,13 +228,13 @@ testOn(["wasm"], "training fits eight examples by heart and leaks no tensor", as
 
 testOn(["wasm"], "saved and loaded weights classify alike", async () => {
   const parameters = initialParameters(classifierSpecs(tiny), { seed: 1 });
-  const options = { shape: tiny, documents: eight, chosen: all, chunkTokens: 100 };
+  const options = { config: tiny, documents: eight, chosen: all, chunkTokens: 100 };
   const before = await measure(parameters, options);
   const bytes = encodeTensors(
-    trainedFile({ shape: tiny, seed: 1 }, await readParameters(parameters)),
+    trainedFile({ config: tiny, seed: 1 }, await readParameters(parameters)),
   );
   const file = decodeTensors(bytes);
-  assertEquals(trainedFrom(file), { shape: tiny, seed: 1 });
+  assertEquals(trainedFrom(file), { config: tiny, seed: 1 });
   const again = parametersFrom(classifierSpecs(tiny), file.tensors);
   assertEquals(await measure(again, options), before);
   disposeParameters(parameters);
@@ -260,9 +260,9 @@ testOn(["wasm"], "a document is classified alike alone and among others", async 
 });
 
 Deno.test("models of one seed share the start of every parameter they have in common", () => {
-  const shapes = FUSIONS.map((fusion) => ({ ...tiny, fusion }));
-  const starts = shapes.map((shape) =>
-    new Map(classifierSpecs(shape).map((spec) => [spec.name, initialValue(spec, { seed: 7 })]))
+  const configs = FUSIONS.map((fusion) => ({ ...tiny, fusion }));
+  const starts = configs.map((config) =>
+    new Map(classifierSpecs(config).map((spec) => [spec.name, initialValue(spec, { seed: 7 })]))
   );
   const names = new Set(starts.flatMap((start) => [...start.keys()]));
   let compared = 0;
@@ -309,7 +309,7 @@ testOn(["cpu", "wasm"], "cross-entropy of certain and of even odds is 0 and ln K
 });
 
 const withDropout = {
-  shape: tiny,
+  config: tiny,
   documents: eight,
   piece: all,
   divisor: 8,

@@ -1,8 +1,8 @@
 import { assert } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
-import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../../models/classifier.ts";
 import { ENCODINGS, FUSIONS } from "../../models/names.ts";
-import { type GptShape, gptSpecs } from "../../models/gpt.ts";
+import { type GptConfig, gptSpecs } from "../../models/gpt.ts";
 import { excerpts, gptStep } from "../../models/gpt_training.ts";
 import { RUNS } from "../../models/intensity_runs.ts";
 import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
@@ -60,7 +60,7 @@ const documents = {
   offsets: Array.from({ length: 41 }, (_, i) => 60 * i),
   ids: tokens.map((id) => id + 1),
 };
-const classifier: ClassifierShape = {
+const classifier: ClassifierConfig = {
   fusion: "add",
   gateTaps: 3,
   gateReduce: "none",
@@ -76,11 +76,11 @@ const classifier: ClassifierShape = {
   activation: "gelu",
 };
 
-function classifierStep(shape: ClassifierShape): tf.Tensor {
-  const parameters = initialParameters(classifierSpecs(shape), { seed: 1 });
+function classifierStep(config: ClassifierConfig): tf.Tensor {
+  const parameters = initialParameters(classifierSpecs(config), { seed: 1 });
   const moments = zeroMoments(parameters);
   const loss = trainStep(parameters, {
-    shape,
+    config,
     documents,
     chosen: documents.labels.map((_, i) => i),
     seed: 1,
@@ -96,22 +96,22 @@ function classifierStep(shape: ClassifierShape): tf.Tensor {
   return loss;
 }
 
-const variants: ClassifierShape[] = [
+const variants: ClassifierConfig[] = [
   ...FUSIONS.map((fusion) => ({ ...classifier, fusion })),
   { ...classifier, fusion: "gate_cnn", gateReduce: "mean", activation: "relu" },
   ...ENCODINGS.map((encoding) => ({ ...classifier, encoding })),
 ];
-for (const shape of variants) {
-  const { fusion, encoding, gateReduce } = shape;
+for (const config of variants) {
+  const { fusion, encoding, gateReduce } = config;
   const name = `${fusion} × ${encoding}, gate ${gateReduce}`;
   testOn(["webgpu"], `a step of ${name} adds in a fixed order`, async () => {
-    assertFixedOrder(await sourcesOf(() => classifierStep(shape)));
+    assertFixedOrder(await sourcesOf(() => classifierStep(config)));
   });
 }
 
 for (const [run, intensity] of RUNS.entries()) {
   testOn(["webgpu"], `a step of language model ${run} adds in a fixed order`, async () => {
-    const shape: GptShape = {
+    const config: GptConfig = {
       vocabulary: 20,
       context: 60,
       d: 16,
@@ -121,10 +121,10 @@ for (const [run, intensity] of RUNS.entries()) {
       bypass: false,
     };
     const sources = await sourcesOf(() => {
-      const parameters = initialParameters(gptSpecs(shape), { seed: 1 });
+      const parameters = initialParameters(gptSpecs(config), { seed: 1 });
       const moments = zeroMoments(parameters);
       const loss = gptStep(parameters, {
-        shape,
+        config,
         excerpts: excerpts(tokens, { count: 40, length: 60, seed: 1, name: "batch" }),
         seed: 1,
         step: 1,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { generate, sample } from "../../models/generation.ts";
-import { type GptShape, gptSpecs, predictNext } from "../../models/gpt.ts";
+import { type GptConfig, gptSpecs, predictNext } from "../../models/gpt.ts";
 import { excerpts, gptGradients, gptStep, meanLoss } from "../../models/gpt_training.ts";
 import { RUNS } from "../../models/intensity_runs.ts";
 import { cosineRate, zeroMoments } from "../../models/optimizer.ts";
@@ -20,7 +20,7 @@ type Case = typeof fixtures.cases[number];
 type Stored = Record<string, { shape: number[]; values: number[] }>;
 
 function loaded(reference: Case) {
-  const shape: GptShape = {
+  const config: GptConfig = {
     ...fixtures.shape,
     intensity: RUNS[reference.run],
     bypass: reference.bypass,
@@ -28,9 +28,9 @@ function loaded(reference: Case) {
   const weights = Object.entries(reference.weights as Stored).map(([name, { shape, values }]) =>
     [name, { shape, values: Float32Array.from(values) }] as const
   );
-  const parameters = parametersFrom(gptSpecs(shape), new Map(weights));
+  const parameters = parametersFrom(gptSpecs(config), new Map(weights));
   const sequences = { ids: Int32Array.from(reference.ids), length: fixtures.shape.context };
-  return { shape, parameters, excerpts: { sequences, next: Int32Array.from(reference.next) } };
+  return { config, parameters, excerpts: { sequences, next: Int32Array.from(reference.next) } };
 }
 
 const label = ({ run, bypass }: Case) => `run ${run}${bypass ? ", bypassed" : ""}`;
@@ -38,13 +38,13 @@ const label = ({ run, bypass }: Case) => `run ${run}${bypass ? ", bypassed" : ""
 for (const reference of fixtures.cases) {
   const backends = ["cpu", "wasm", "webgpu"] as const;
   testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
-    const { shape, parameters, excerpts } = loaded(reference);
-    const logits = tf.tidy(() => predictNext(shape, parameters, excerpts));
+    const { config, parameters, excerpts } = loaded(reference);
+    const logits = tf.tidy(() => predictNext(config, parameters, excerpts));
     const worstLogit = worstRelative(await readTensor(logits), reference.logits);
     assert(worstLogit < 1e-5, `logits differ by ${worstLogit}`);
     const { loss, gradients } = tf.tidy(() => {
       const both = gptGradients(parameters, {
-        shape,
+        config,
         excerpts,
         divisor: excerpts.next.length,
       });
@@ -62,13 +62,13 @@ for (const reference of fixtures.cases) {
   });
 
   testOn(backends, `${label(reference)}: every step ends where PyTorch's does`, async () => {
-    const { shape, parameters, excerpts } = loaded(reference);
+    const { config, parameters, excerpts } = loaded(reference);
     const moments = zeroMoments(parameters);
     const moving = reference.losses.filter((_, i) => cosineRate(i, fixtures.schedule) > 0);
     assert(moving.length >= 5, "too few steps move weights");
     for (let step = 1; step <= reference.losses.length; step++) {
       const loss = gptStep(parameters, {
-        shape,
+        config,
         excerpts,
         seed: 0,
         step,
@@ -108,7 +108,7 @@ Deno.test("the learning rate rises, then falls along a cosine", () => {
   });
 });
 
-const tiny: GptShape = {
+const tiny: GptConfig = {
   vocabulary: 5,
   context: 8,
   d: 16,
@@ -126,7 +126,7 @@ testOn(["wasm"], "a model learns a cycle, continues it, and leaks no tensor", as
   const moments = zeroMoments(parameters);
   for (let step = 1; step <= 80; step++) {
     gptStep(parameters, {
-      shape: tiny,
+      config: tiny,
       excerpts: excerpts(cycle, { count: 4, length: 8, seed: 0, name: `batch/${step}` }),
       seed: 0,
       step,
@@ -137,11 +137,11 @@ testOn(["wasm"], "a model learns a cycle, continues it, and leaks no tensor", as
     }).dispose();
   }
   const batches = [excerpts(cycle, { count: 4, length: 8, seed: 0, name: "eval" })];
-  const loss = await meanLoss(parameters, { shape: tiny, batches });
+  const loss = await meanLoss(parameters, { config: tiny, batches });
   assert(loss < 0.1, `loss ${loss}`);
   for (const cache of [true, false]) {
     const text = await generate(parameters, {
-      shape: tiny,
+      config: tiny,
       prompt: [3],
       tokens: 20,
       temperature: 0.5,
@@ -159,13 +159,13 @@ testOn(["wasm"], "a model learns a cycle, continues it, and leaks no tensor", as
 
 testOn(["cpu", "wasm"], "a cache changes no token that is drawn", async () => {
   for (const run of [0, 1, 4]) {
-    const shape = { ...tiny, intensity: RUNS[run] };
+    const config = { ...tiny, intensity: RUNS[run] };
     const parameters = initialParameters(
-      gptSpecs(shape).map((spec) => ({ ...spec, initial: { kind: "normal", deviation: 0.4 } })),
+      gptSpecs(config).map((spec) => ({ ...spec, initial: { kind: "normal", deviation: 0.4 } })),
       { seed: 4 },
     );
     const options = {
-      shape,
+      config,
       prompt: [1, 2],
       tokens: 30,
       temperature: 0.8,

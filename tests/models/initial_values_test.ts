@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../../models/classifier.ts";
 import { ENCODINGS, FUSIONS } from "../../models/names.ts";
-import { type GptShape, gptSpecs } from "../../models/gpt.ts";
+import { type GptConfig, gptSpecs } from "../../models/gpt.ts";
 import { RUNS } from "../../models/intensity_runs.ts";
 import { initialValue, type ParameterSpec } from "../../models/parameters.ts";
 
@@ -47,7 +47,7 @@ function assertAllDrawn(
   }
 }
 
-const classifier: ClassifierShape = {
+const classifier: ClassifierConfig = {
   fusion: "add",
   gateTaps: 5,
   gateReduce: "none",
@@ -106,7 +106,7 @@ Deno.test("a classifier starts as PyTorch's modules do", () => {
 });
 
 Deno.test("a language model starts as nanoGPT does, its predictors like the rest", () => {
-  const shape: GptShape = {
+  const config: GptConfig = {
     vocabulary: 65,
     context: 40,
     d: 96,
@@ -123,5 +123,5 @@ Deno.test("a language model starts as nanoGPT does, its predictors like the rest
     [/\.intensity\.(position|(hidden|hidden2|out)\.weight)$/, { sigma: 0.02 }],
     [/(^|\.)norm[12]?\.gain$/, { same: 1 }],
   ];
-  for (const intensity of RUNS) assertAllDrawn(gptSpecs({ ...shape, intensity }), { laws });
+  for (const intensity of RUNS) assertAllDrawn(gptSpecs({ ...config, intensity }), { laws });
 });

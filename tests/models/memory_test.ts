@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
-import { type ClassifierShape, classifierSpecs } from "../../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../../models/classifier.ts";
 import { CheckedBackend } from "../../models/kernels/checked_backend.ts";
 import { zeroMoments } from "../../models/optimizer.ts";
 import { disposeParameters, initialParameters } from "../../models/parameters.ts";
@@ -9,7 +9,7 @@ import { trainStep } from "../../models/training.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { testOn } from "./rig.ts";
 
-const small: ClassifierShape = {
+const small: ClassifierConfig = {
   fusion: "gate_scalar",
   gateTaps: 3,
   gateReduce: "none",
@@ -80,15 +80,15 @@ testOn(
   "200 steps of documents of all lengths take no more memory than the first 20",
   async (on) => {
     // On wasm weights and moments fill the memory it starts with: what comes on top makes it grow.
-    const shape = { ...small, vocabulary: on === "wasm" ? 60_000 : small.vocabulary };
+    const config = { ...small, vocabulary: on === "wasm" ? 60_000 : small.vocabulary };
     const before = tf.memory().numTensors;
     const bytes = countBytes(tf.backend());
-    const parameters = initialParameters(classifierSpecs(shape), { seed: 0 });
+    const parameters = initialParameters(classifierSpecs(config), { seed: 0 });
     const moments = zeroMoments(parameters);
     const step = async (number: number, lengths: ArrayLike<number>) => {
       const loss = trainStep(parameters, {
-        shape,
-        ...batch(lengths, number, shape.vocabulary),
+        config,
+        ...batch(lengths, number, config.vocabulary),
         seed: 0,
         step: number,
         dropoutRate: 0.1,

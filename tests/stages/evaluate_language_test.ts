@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { writeTokenFile } from "../../data/token_file.ts";
-import { type GptShape, gptSpecs } from "../../models/gpt.ts";
+import { type GptConfig, gptSpecs } from "../../models/gpt.ts";
 import { RUNS } from "../../models/intensity_runs.ts";
 import { initialValue } from "../../models/parameters.ts";
 import { encodeTensors } from "../../models/safetensors.ts";
@@ -36,15 +36,15 @@ async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabular
     classes: ["text"],
     splits: { train: part(300), validation: part(61), test: part(30) },
   });
-  const shape: GptShape = { ...base, intensity: RUNS[run], bypass };
+  const config: GptConfig = { ...base, intensity: RUNS[run], bypass };
   const tensors = new Map(
-    gptSpecs(shape).map((spec) => {
+    gptSpecs(config).map((spec) => {
       const values = initialValue(spec, { seed: 1 });
       if (zero !== undefined && spec.name.endsWith(zero)) values.fill(0);
       return [spec.name, { shape: [...spec.shape], values }];
     }),
   );
-  Deno.writeFileSync(path("weights"), encodeTensors(gptFile({ shape, run, seed: 1 }, tensors)));
+  Deno.writeFileSync(path("weights"), encodeTensors(gptFile({ config, run, seed: 1 }, tensors)));
   const { outputs, metrics } = await runStage(evaluateLanguage, params, {
     directory,
     inputs: { tokens: artifact(path("corpus")), weights: artifact(path("weights")) },
