@@ -14,7 +14,7 @@ export interface Member {
 }
 
 /** Most members an archive may have. */
-const mostMembers = 2_000_000;
+const maxMembers = 2_000_000;
 
 interface TarEntry extends AsyncIterable<Uint8Array> {
   readonly header: { readonly name: string; readonly type: string; readonly size: number };
@@ -122,8 +122,8 @@ export class MemberNames {
       refuse("member names must not lead out of the archive");
     }
     if (this.#seen.has(name)) refuse("member names must differ");
-    if (this.#seen.size >= mostMembers) {
-      refuse(`an archive must have at most ${mostMembers} members`);
+    if (this.#seen.size >= maxMembers) {
+      refuse(`an archive must have at most ${maxMembers} members`);
     }
     this.#seen.add(name);
     return name;

@@ -4,7 +4,7 @@
  * @module
  */
 import { parse } from "@std/csv";
-import { DataError, type Line, longestRecord } from "./lines.ts";
+import { DataError, type Line, maxRecordLength } from "./lines.ts";
 
 /** One CSV record. */
 export interface CsvRecord {
@@ -43,9 +43,9 @@ export async function* csvRecords(
         records.push(parseRecord(pieces.join("\n"), first, { name, separator }));
         pieces = [];
         length = 0;
-      } else if (length > longestRecord) {
+      } else if (length > maxRecordLength) {
         throw new DataError(
-          `Cannot read "${name}": the quote opened on line ${first} is not closed within ${longestRecord} characters`,
+          `Cannot read "${name}": the quote opened on line ${first} is not closed within ${maxRecordLength} characters`,
         );
       }
     }

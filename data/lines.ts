@@ -111,13 +111,13 @@ export interface Line {
 }
 
 /** Most characters of one line or record: a quote left open must not swallow the memory. */
-export const longestRecord = 64 * 1024 * 1024;
+export const maxRecordLength = 64 * 1024 * 1024;
 
 /**
  * Splits text into lines at LF, leaving a CR before it to the caller. Lines come by the chunk: an
  * await for each would cost more than to split it.
  *
- * @throws {DataError} If a line is longer than {@linkcode longestRecord}.
+ * @throws {DataError} If a line is longer than {@linkcode maxRecordLength}.
  */
 export async function* textLines(
   chunks: AsyncIterable<string>,
@@ -144,9 +144,9 @@ export async function* textLines(
     if (start < chunk.length) {
       pieces.push(chunk.slice(start));
       pending += chunk.length - start;
-      if (pending > longestRecord) {
+      if (pending > maxRecordLength) {
         throw new DataError(
-          `Cannot read "${name}": line ${number} is longer than ${longestRecord} characters`,
+          `Cannot read "${name}": line ${number} is longer than ${maxRecordLength} characters`,
         );
       }
     }

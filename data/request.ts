@@ -45,7 +45,7 @@ export interface Body {
   readonly chunks: AsyncGenerator<Uint8Array, void, undefined>;
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /**
  * Asks for a file's bytes, following redirects to allowed hosts only.
@@ -88,7 +88,7 @@ async function follow(start: URL, request: BodyRequest, signal: AbortSignal): Pr
     if (request.validator !== undefined) headers["if-range"] = request.validator;
   }
   let url = start;
-  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     if (!request.hosts.includes(url.host) && !request.hosts.includes(url.hostname)) {
       throw new RequestError(
         `leads to host "${url.host}", which the source does not list; if it is right, add it to "redirect_hosts"`,
@@ -108,7 +108,7 @@ async function follow(start: URL, request: BodyRequest, signal: AbortSignal): Pr
     }
     url = next;
   }
-  throw new RequestError(`redirects more than ${mostRedirects} times`, false);
+  throw new RequestError(`redirects more than ${maxRedirects} times`, false);
 }
 
 /** First byte of a response's body. */

@@ -136,8 +136,8 @@ export const sourceSchema = z.discriminatedUnion("format", [
   syntheticSourceSchema,
 ]).superRefine((source, context) => {
   if (source.format === "generated") {
-    const [fewest, most] = "length" in source.generator ? source.generator.length : [0, 0];
-    if (fewest > most) {
+    const [min, max] = "length" in source.generator ? source.generator.length : [0, 0];
+    if (min > max) {
       context.addIssue({ code: "custom", path: ["generator", "length"], message: "is reversed" });
     }
     return;

@@ -55,8 +55,8 @@ export function syntheticDocument(
   const truth = at.index % classes;
   const topic = truth >> 1;
   const order = truth & 1;
-  const [fewest, most] = generator.length;
-  const length = fewest + draw.below(most - fewest + 1);
+  const [min, max] = generator.length;
+  const length = min + draw.below(max - min + 1);
   const words = Array.from({ length }, () => `w${filler(draw, generator.filler_words)}`);
 
   // Markers come in pairs, one per half; half the pairs' places are drawn without repetition.

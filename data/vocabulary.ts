@@ -178,8 +178,8 @@ export class WordNumbers {
     const count = (number: number) => records[number * recordSize + 2]!;
     const rank = (number: number) => records[number * recordSize + 3]!;
     const candidates: number[] = [];
-    const fewest = Math.max(1, minFrequency);
-    for (let i = 0; i < this.#size; i++) if (count(i) >= fewest) candidates.push(i);
+    const min = Math.max(1, minFrequency);
+    for (let i = 0; i < this.#size; i++) if (count(i) >= min) candidates.push(i);
     candidates.sort((a, b) => count(b) - count(a) || rank(a) - rank(b));
     candidates.length = Math.min(candidates.length, Math.max(0, maxSize - firstWordId));
     const ids = new Uint32Array(this.#size).fill(unknownId);

@@ -85,7 +85,7 @@ export function spans(length: number): Spans {
 export function findWords(bytes: Uint8Array, found: Spans, kinds: Uint16Array): void {
   const { starts, ends, hashes } = found;
   const { length } = bytes;
-  const most = starts.length;
+  const room = starts.length;
   let words = 0;
   let hash = hashStart;
   let start = found.next;
@@ -104,7 +104,7 @@ export function findWords(bytes: Uint8Array, found: Spans, kinds: Uint16Array): 
     }
     if (at > start) {
       // Left for the next call, which finds its first bytes lower-cased already.
-      if (words === most) break;
+      if (words === room) break;
       starts[words] = start;
       ends[words] = at;
       hashes[words] = hash;
@@ -114,7 +114,7 @@ export function findWords(bytes: Uint8Array, found: Spans, kinds: Uint16Array): 
     at += width - 1;
     start = at + 1;
   }
-  if (at >= length && length > start && words < most) {
+  if (at >= length && length > start && words < room) {
     starts[words] = start;
     ends[words] = length;
     hashes[words] = hash;

@@ -19,10 +19,10 @@ interface Entry {
 }
 
 const endSize = 22;
-const longestComment = 0xffff;
+const maxCommentBytes = 0xffff;
 const directoryEntrySize = 46;
 const localHeaderSize = 30;
-const mostDirectoryBytes = 512 * 1024 * 1024;
+const maxDirectoryBytes = 512 * 1024 * 1024;
 
 /**
  * Gives a zip archive's files that `wanted` selects, in the order of its directory, each checked
@@ -137,7 +137,7 @@ function readDirectory(reader: Reader): Entry[] {
 
 /** Number of the directory's entries, its bytes and where it starts, by the record at the end. */
 function readEnd({ length, read, fail }: Reader): { count: number; size: number; start: number } {
-  const tailSize = Math.min(length, endSize + longestComment);
+  const tailSize = Math.min(length, endSize + maxCommentBytes);
   const tail = read(length - tailSize, tailSize);
   let end = tailSize - endSize;
   // The comment after the end record must fill the file, or the record is part of the comment.
@@ -155,7 +155,7 @@ function readEnd({ length, read, fail }: Reader): { count: number; size: number;
   if (count === 0xffff || size === 0xffffffff || start === 0xffffffff) {
     fail("zip64 is not supported");
   }
-  if (size > mostDirectoryBytes) fail(`its directory has ${size} bytes`);
+  if (size > maxDirectoryBytes) fail(`its directory has ${size} bytes`);
   if (start + size > length - tailSize + end) fail("its directory overlaps its end record");
   return { count, size, start };
 }

@@ -10,7 +10,7 @@ import { type Dropout, dropoutAt } from "./operations/dropout.ts";
 import { clipByNorm, type Moments, type OptimizerOptions, optimizerStep } from "./optimizer.ts";
 import type { Parameters } from "./parameters.ts";
 import { integers, streamKey } from "./random.ts";
-import { MOST_UNREAD, readScalars } from "./webgpu.ts";
+import { MAX_UNREAD, readScalars } from "./webgpu.ts";
 
 /** Sequences and, for each token, the token that follows it. */
 export interface Excerpts {
@@ -134,7 +134,7 @@ export async function meanLoss(
         const logits = predictNext(options.config, parameters, { sequences });
         return crossEntropy(logits, next, { divisor: 1 });
       }));
-      if (unread.length === MOST_UNREAD) await read();
+      if (unread.length === MAX_UNREAD) await read();
     }
   }
   if (unread.length > 0) await read();

@@ -120,10 +120,10 @@ function integerPower(x: number, n: number): number {
  */
 export function cosineRate(
   step: number,
-  o: { peak: number; least: number; warmup: number; decayUntil: number },
+  o: { peak: number; min: number; warmup: number; decayUntil: number },
 ): number {
   if (step < o.warmup) return o.peak * step / o.warmup;
-  if (step > o.decayUntil) return o.least;
+  if (step > o.decayUntil) return o.min;
   const share = (step - o.warmup) / (o.decayUntil - o.warmup);
-  return o.least + 0.5 * (1 + cosTurns(share / 2)) * (o.peak - o.least);
+  return o.min + 0.5 * (1 + cosTurns(share / 2)) * (o.peak - o.min);
 }

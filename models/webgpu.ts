@@ -34,7 +34,7 @@ export async function readTensor(tensor: tf.Tensor): Promise<Float32Array> {
 }
 
 /** Pieces of work that are sent to a device before it is waited for: what they take in memory waits. */
-export const MOST_UNREAD = 64;
+export const MAX_UNREAD = 64;
 
 /**
  * Values of scalars, read at once: Deno asks a device every ten milliseconds whether a read is done,

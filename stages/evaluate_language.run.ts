@@ -65,7 +65,7 @@ async function measure(
   },
 ) {
   const { config } = trained;
-  const { most, chunk_tokens: chunkTokens } = context.params;
+  const { max_excerpts: max, chunk_tokens: chunkTokens } = context.params;
   const length = config.context;
   const atOnce = sequencesAtOnce(chunkTokens, length);
   const splits = [];
@@ -73,7 +73,7 @@ async function measure(
     const text = file.splits[split]?.ids;
     if (text === undefined || text.length <= length) continue;
     const batches = inBatches(text, {
-      starts: spread(text.length, { length, most }),
+      starts: spread(text.length, { length, max }),
       length,
       atOnce,
     });
@@ -89,21 +89,21 @@ async function measure(
     );
   }
   const text = file.splits[first.split]!.ids;
-  const starts = spread(text.length, { length, most });
+  const starts = spread(text.length, { length, max });
   const sequences: Sequences[] = inBatches(text, { starts, length, atOnce })
     .map((batch) => batch.sequences);
   const intensities = await intensityProfiles(parameters, { config, length, batches: sequences });
   return { splits, intensities };
 }
 
-/** Starts of at most `most` excerpts that do not overlap, evenly spread over a text. */
+/** Starts of at most `max` excerpts that do not overlap, evenly spread over a text. */
 export function spread(
   tokens: number,
-  { length, most }: { length: number; most: number },
+  { length, max }: { length: number; max: number },
 ): number[] {
   // Each excerpt needs the token after its last.
   const all = Math.floor((tokens - 1) / length);
-  const count = Math.min(all, most);
+  const count = Math.min(all, max);
   return Array.from({ length: count }, (_, i) => Math.floor(i * all / count) * length);
 }
 

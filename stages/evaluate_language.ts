@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
-  most: z.int().min(1).default(4096).describe(
+  max_excerpts: z.int().min(1).default(4096).describe(
     "Excerpts of a split to measure on, at most, as long as the context and evenly spread",
   ),
   chunk_tokens: z.int().min(1).default(4096).describe("Tokens in memory at once; bounds memory"),

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defineStage } from "../pipeline/stage.ts";
 
 const share = z.number().min(0).max(1);
-const most = z.int().min(1).optional();
+const max = z.int().min(1).optional();
 
 /** Shares must use everything up. */
 function sumToOne(shares: { train: number; validation: number; test: number }): boolean {
@@ -29,9 +29,9 @@ const wordParams = z.strictObject({
   lowercase: z.boolean().default(true),
   /** At most how many documents of a split to keep, each class in proportion, order unchanged. */
   subset: z.strictObject({
-    train: most,
-    validation: most,
-    test: most,
+    train: max,
+    validation: max,
+    test: max,
     seed: z.int().min(0).default(0),
   }).optional(),
   /** How documents that come without a split are dealt out, each class in proportion. */
@@ -51,7 +51,7 @@ const symbolParams = z.strictObject({
   shares: z.strictObject({ train: share, validation: share, test: share.default(0) })
     .refine(sumToOne, sumError).default({ train: 0.9, validation: 0.05, test: 0.05 }),
   /** At most how many symbols of a split to keep, from its start. */
-  subset: z.strictObject({ train: most, validation: most, test: most }).optional(),
+  subset: z.strictObject({ train: max, validation: max, test: max }).optional(),
 });
 
 const params = z.discriminatedUnion("unit", [wordParams, symbolParams]);

@@ -145,7 +145,7 @@ class StepTraining implements Training<Progress> {
         kind: "adamw",
         learningRate: cosineRate(steps, {
           peak: p.learning_rate,
-          least: p.min_learning_rate,
+          min: p.min_learning_rate,
           warmup: p.warmup,
           decayUntil: p.decay_until ?? p.iterations,
         }),

@@ -105,8 +105,8 @@ function kindOf(size: number, usage: number): string {
  * The size to make a buffer of: the next of eight steps from one power of two to the other, so that
  * batches of about one length share buffers.
  */
-function roomFor(size: number, most: number): number {
+function roomFor(size: number, max: number): number {
   let step = 32;
   while (step * 16 <= size) step *= 2;
-  return Math.max(size, Math.min(most, Math.ceil(size / step) * step));
+  return Math.max(size, Math.min(max, Math.ceil(size / step) * step));
 }

@@ -209,13 +209,13 @@ function checkWorkgroups(
   name: string,
   program: { dispatch: number[]; dispatchLayout?: { y?: number[]; z?: number[] } },
 ): void {
-  const most = limits.maxComputeWorkgroupsPerDimension;
+  const max = limits.maxComputeWorkgroupsPerDimension;
   const layout = program.dispatchLayout;
   const folds = layout !== undefined && layout.y === undefined && layout.z === undefined;
-  if (program.dispatch.some((n) => n > (folds ? most ** 3 : most))) {
+  if (program.dispatch.some((n) => n > (folds ? max ** 3 : max))) {
     throw new MemoryError(
       `Cannot run kernel "${name}": it takes [${program.dispatch}] workgroups; this device's ` +
-        `maxComputeWorkgroupsPerDimension is ${most}`,
+        `maxComputeWorkgroupsPerDimension is ${max}`,
     );
   }
 }

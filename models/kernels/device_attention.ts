@@ -9,7 +9,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { attentionForward } from "./attention/forward.ts";
-import { type AttentionTraits, MOST_WIDE, OWN } from "./attention/frame.ts";
+import { type AttentionTraits, MAX_WIDTH, OWN } from "./attention/frame.ts";
 import { attentionKeyGradient } from "./attention/key_gradient.ts";
 import { attentionQueryGradient } from "./attention/query_gradient.ts";
 import { columnSums, runDevice, runShader } from "./device.ts";
@@ -26,14 +26,14 @@ export interface TiledOptions extends Omit<AttentionTraits, "width" | "distances
  *
  * @param qkv float32 [N, 3C], C = heads × D.
  * @returns float32 [N, C].
- * @throws {RangeError} If D is larger than {@linkcode MOST_WIDE}.
+ * @throws {RangeError} If D is larger than {@linkcode MAX_WIDTH}.
  */
 export function deviceAttention(qkv: tf.Tensor, options: TiledOptions): tf.Tensor2D {
   const { heads, relative } = options;
   const n = qkv.shape[0]!, c = qkv.shape[1]! / 3, d = c / heads;
-  if (d > MOST_WIDE) {
+  if (d > MAX_WIDTH) {
     throw new RangeError(
-      `Cannot attend on a device: heads must have at most ${MOST_WIDE} features, whose tiles fit ` +
+      `Cannot attend on a device: heads must have at most ${MAX_WIDTH} features, whose tiles fit ` +
         `a workgroup's memory, found ${d}; take more heads, or backend wasm`,
     );
   }

@@ -147,8 +147,8 @@ function clipFactor(gradients: readonly tf.Tensor[], limit: number): tf.Tensor {
   return runDevice("clipFactor", {
     inputs: { squares: totalOf(squares.length === 1 ? squares[0]! : tf.concat(squares)) },
     output: [1],
-    floats: { most: limit },
-    element: "setOutputAtIndex(index, min(1.0, uniforms.most / (sqrt(squares[0]) + 1e-6)));",
+    floats: { limit },
+    element: "setOutputAtIndex(index, min(1.0, uniforms.limit / (sqrt(squares[0]) + 1e-6)));",
   });
 }
 
@@ -211,12 +211,12 @@ class Blocks {
 }
 
 /** Most tensors, times what each binds, in one dispatch: longer shaders compile slowly. */
-const MOST_BOUND = 64;
+const MAX_BINDINGS = 64;
 
 /** Items in groups whose tensors, `each` for an item and some besides, a shader may bind. */
 function boundTogether<T>(items: readonly T[], o: { each: number; besides: number }): T[][] {
   const limit = (tf.backend() as CheckedBackend).device.limits.maxStorageBuffersPerShaderStage;
-  const size = Math.max(1, Math.floor((Math.min(limit, MOST_BOUND) - o.besides) / o.each));
+  const size = Math.max(1, Math.floor((Math.min(limit, MAX_BINDINGS) - o.besides) / o.each));
   const groups: T[][] = [];
   for (let i = 0; i < items.length; i += size) groups.push(items.slice(i, i + size));
   return groups;

@@ -62,7 +62,7 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
   }
   let weights = 0;
   forEachHead({ offsets, heads, c }, ({ t, stride }) => weights += t * stride);
-  const kept = weights <= MOST_KEPT ? weights : 0;
+  const kept = weights <= MAX_KEPT ? weights : 0;
   const sizes: Sizes = { n, c, distances, square: longest * ceil4(longest), longest, kept };
   const inputs = relative === undefined ? [qkv] : [qkv, relative.keys, relative.values];
   return differentiable<tf.Tensor2D>(
@@ -76,7 +76,7 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
 }
 
 /** Weights kept for the gradient at most: 32 MiB a layer. */
-const MOST_KEPT = 1 << 23;
+const MAX_KEPT = 1 << 23;
 
 interface Sizes {
   readonly n: number;

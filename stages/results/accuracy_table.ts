@@ -46,9 +46,9 @@ export function accuracyText(cell: Pick<Condition, "mean" | "sd">): string {
 
 /** How many seeds are behind the cells of a row: `n = 5`, or `n = 3–5` where they differ. */
 export function seedsText(cells: readonly Condition[]): string {
-  const least = Math.min(...cells.map((cell) => cell.n));
-  const most = Math.max(...cells.map((cell) => cell.n));
-  return least === most ? `n = ${least}` : `n = ${least}–${most}`;
+  const min = Math.min(...cells.map((cell) => cell.n));
+  const max = Math.max(...cells.map((cell) => cell.n));
+  return min === max ? `n = ${min}` : `n = ${min}–${max}`;
 }
 
 /** A printed value, `59.22 ± 1.07`, or `about 62` where no spread is printed. */

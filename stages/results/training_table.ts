@@ -45,7 +45,7 @@ export function trainingTable(results: Results): Table {
 }
 
 function range(values: readonly number[]): string {
-  const least = Math.min(...values);
-  const most = Math.max(...values);
-  return least === most ? grouped(least) : `${grouped(least)}–${grouped(most)}`;
+  const min = Math.min(...values);
+  const max = Math.max(...values);
+  return min === max ? grouped(min) : `${grouped(min)}–${grouped(max)}`;
 }

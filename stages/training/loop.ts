@@ -5,7 +5,7 @@
  * @module
  */
 import type * as tf from "@tensorflow/tfjs";
-import { MOST_UNREAD, readScalars } from "../../models/webgpu.ts";
+import { MAX_UNREAD, readScalars } from "../../models/webgpu.ts";
 import type { StageContext } from "../../pipeline/stage.ts";
 import { saveState, type TrainingState } from "./state.ts";
 
@@ -94,7 +94,7 @@ class UnreadLosses {
   #tokens = 0;
 
   constructor(chunkTokens: number, maxSteps: number) {
-    this.#maxTokens = MOST_UNREAD * chunkTokens;
+    this.#maxTokens = MAX_UNREAD * chunkTokens;
     this.#maxSteps = maxSteps;
   }
 

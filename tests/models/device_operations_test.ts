@@ -30,7 +30,7 @@ const CASES = 6;
 const STEP = 1e-5;
 
 /** Most pairs of an input's and an output's element for differences along each element alone. */
-const MOST_PAIRS = 200_000;
+const MAX_PAIRS = 200_000;
 
 type Values = ArrayLike<number>;
 
@@ -292,7 +292,7 @@ for (const [operation, caseOf] of Object.entries(OPERATIONS)) {
         const largest = found.reduce((most, g) => Math.max(most, Math.abs(g)), 1e-3);
         const apart = Math.abs(foundAlong - along) / largest / Math.hypot(...direction);
         assert(apart < 1e-6, `${name}: slopes differ by ${apart}`);
-        if (found.length * expected.length > MOST_PAIRS) continue;
+        if (found.length * expected.length > MAX_PAIRS) continue;
         const each = Float64Array.from(
           found,
           (_, element) => slope(one, { weights, which, direction: (i) => i === element ? 1 : 0 }),

@@ -53,10 +53,10 @@ async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabular
 }
 
 Deno.test("excerpts to measure on do not overlap and leave a token to predict after each", () => {
-  assertEquals(spread(61, { length: 8, most: 100 }), [0, 8, 16, 24, 32, 40, 48]);
-  assertEquals(spread(64, { length: 8, most: 100 }).at(-1), 48);
-  assertEquals(spread(65, { length: 8, most: 100 }).at(-1), 56);
-  assertEquals(spread(61, { length: 8, most: 3 }), [0, 16, 32]);
+  assertEquals(spread(61, { length: 8, max: 100 }), [0, 8, 16, 24, 32, 40, 48]);
+  assertEquals(spread(64, { length: 8, max: 100 }).at(-1), 48);
+  assertEquals(spread(65, { length: 8, max: 100 }).at(-1), 56);
+  assertEquals(spread(61, { length: 8, max: 3 }), [0, 16, 32]);
 });
 
 Deno.test("a model that knows nothing has a loss of ln V nats, log₂ V bits", async () => {

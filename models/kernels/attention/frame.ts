@@ -18,7 +18,7 @@ import { HeadCode } from "./head_code.ts";
 export const OWN = 64;
 
 /** Most features of a head. */
-export const MOST_WIDE = 256;
+export const MAX_WIDTH = 256;
 
 /** The memory that every device gives a workgroup, in bytes. */
 export const WORKGROUP_BYTES = 16384;
@@ -27,7 +27,7 @@ export const WORKGROUP_BYTES = 16384;
  * Most features of a head of which an invocation has two rows: what it reads of the others is then
  * used twice, and its own up to four vectors for each row still have room in registers.
  */
-const MOST_PAIRED = 32;
+const MAX_PAIRED_WIDTH = 32;
 
 /** Dropout of weights: each head of each document has a stream, by its number in the batch. */
 export interface WeightsDropout {
@@ -64,7 +64,7 @@ export class AttentionFrame {
     this.distance = new DistanceCode(this.head, traits.distances > 0);
     this.causal = traits.causal === true;
     this.dropout = (traits.dropout?.rate ?? 0) > 0;
-    this.#rows = traits.width <= MOST_PAIRED ? [0, 1] : [0];
+    this.#rows = traits.width <= MAX_PAIRED_WIDTH ? [0, 1] : [0];
     this.lanes = OWN / this.#rows.length;
   }
 

@@ -62,8 +62,8 @@ export class HeadCode {
   }
 
   /** Heads, at most `most` and a power of 2, that two tiles have room for in `bytes`. */
-  tile(bytes: number, most = 32): number {
-    let tile = most;
+  tile(bytes: number, max = 32): number {
+    let tile = max;
     while (tile > 1 && 2 * tile * this.parts * 16 > bytes) tile /= 2;
     return tile;
   }

@@ -147,12 +147,12 @@ function spreadsAgree(
 ): Finding {
   const { sd, n } = summarize(series.deltas);
   const reading = READING_ERROR * Math.sqrt(n / (n - 1)) + 0.01;
-  const least = Math.abs(printed.spread - printed.base);
-  const most = printed.spread + printed.base;
-  const agrees = sd! >= least - reading && sd! <= most + reading;
+  const min = Math.abs(printed.spread - printed.base);
+  const max = printed.spread + printed.base;
+  const agrees = sd! >= min - reading && sd! <= max + reading;
   // Printed as standard errors, they would be √n times larger as standard deviations.
-  const asErrors = sd! <= most * Math.sqrt(n) + reading;
-  const range = `between ${fixed(least, 2)} and ${fixed(most, 2)}`;
+  const asErrors = sd! <= max * Math.sqrt(n) + reading;
+  const range = `between ${fixed(min, 2)} and ${fixed(max, 2)}`;
   return {
     agrees,
     text: `${nameOf(series)}: the bars have a standard deviation of ${fixed(sd!, 2)} points. ` +
@@ -160,7 +160,7 @@ function spreadsAgree(
         fixed(printed.base, 2)
       }, allow ${range}${
         agrees
-          ? sd! > most || sd! < least ? ", the same but for the reading error." : "."
+          ? sd! > max || sd! < min ? ", the same but for the reading error." : "."
           : ` if they are standard deviations over the same seeds; as standard errors they would ${
             asErrors ? "fit" : "not fit either"
           }.`

@@ -92,21 +92,21 @@ export function pairedTPower(plan: Plan, n: number): number {
  * The fewest seeds at which a paired t test finds the planned effect with probability `power`.
  *
  * @param options.power 0.8 if left out.
- * @param options.atMost Where to give up, 1,000 if left out.
- * @returns `null` if `atMost` seeds are too few.
+ * @param options.max Where to give up, 1,000 if left out.
+ * @returns `null` if `max` seeds are too few.
  */
 export function seedsNeeded(
   plan: Plan,
-  options: { readonly power?: number; readonly atMost?: number } = {},
+  options: { readonly power?: number; readonly max?: number } = {},
 ): number | null {
-  const { power = 0.8, atMost = 1000 } = options;
+  const { power = 0.8, max = 1000 } = options;
   // Power grows with n: double, then bisect.
   let tooFew = 1;
   let enough = 2;
   while (pairedTPower(plan, enough) < power) {
-    if (enough === atMost) return null;
+    if (enough === max) return null;
     tooFew = enough;
-    enough = Math.min(2 * enough, atMost);
+    enough = Math.min(2 * enough, max);
   }
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);

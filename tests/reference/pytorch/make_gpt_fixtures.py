@@ -170,7 +170,7 @@ def case(run, bypass=False):
 fixtures = {
     "torch": torch.__version__,
     "shape": {"vocabulary": VOCABULARY, "context": CONTEXT, "d": D, "heads": HEADS, "layers": LAYERS},
-    "schedule": {"peak": PEAK, "least": LEAST, "warmup": WARMUP, "decayUntil": DECAY_UNTIL},
+    "schedule": {"peak": PEAK, "min": LEAST, "warmup": WARMUP, "decayUntil": DECAY_UNTIL},
     "cases": [case(run) for run in range(5)] + [case(4, bypass=True)],
 }
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpt.json")

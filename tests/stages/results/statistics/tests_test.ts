@@ -82,7 +82,7 @@ Deno.test("the number of seeds needed is statsmodels'", () => {
   for (const [effect, power, expected] of reference.seeds as [number, number, number][]) {
     assertEquals(seedsNeeded({ effect, sd: 1 }, { power }), expected, `effect ${effect}`);
   }
-  assertEquals(seedsNeeded({ effect: 0.001, sd: 1 }, { atMost: 100 }), null);
+  assertEquals(seedsNeeded({ effect: 0.001, sd: 1 }, { max: 100 }), null);
 });
 
 Deno.test("bootstrap intervals of few values are those of all resamples", () => {
