@@ -16,7 +16,7 @@ export interface CsvRecord {
 /**
  * Parses records out of lines, which come in batches and so do the records; blank lines are
  * skipped. A record ends with the first line that leaves no quote open, which is where its quotes
- * number even. It is then parsed alone, so that whatever is wrong with it can be told with the line
+ * number even. It is then parsed alone, so that whatever is wrong with it can be reported with the line
  * of the file.
  *
  * @throws {DataError} If a record is malformed, naming its line.

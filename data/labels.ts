@@ -5,7 +5,7 @@
  */
 import { DataError } from "./lines.ts";
 
-/** Where a label stands, for errors: `"train.csv": line 7`. */
+/** Where a label is, for errors: `"train.csv": line 7`. */
 export type Place = string;
 
 /** Reads labels as numbers counted from a first one, as names of known classes, or either. */

@@ -1,5 +1,5 @@
 /**
- * Path patterns that tell a document's split and class.
+ * Path patterns that give a document's split and class.
  *
  * @module
  */
@@ -11,8 +11,8 @@ export interface PathParts {
 }
 
 /**
- * Compiles a pattern such as `aclImdb/{split}/{class}/*.txt`; `{split}`, `{class}` and `*` stand
- * for one or more characters other than `/`.
+ * Compiles a pattern such as `aclImdb/{split}/{class}/*.txt`; `{split}`, `{class}` and `*` match
+ * one or more characters other than `/`.
  *
  * @returns A function from a path to what it says, or `undefined` where the pattern does not fit.
  *

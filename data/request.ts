@@ -153,7 +153,7 @@ async function* chunksOf(
 /** Network failures are worth another attempt; a host that the process may not reach is not. */
 function asRequestError(cause: unknown): RequestError {
   if (cause instanceof RequestError) return cause;
-  // `fetch` says no more than that it failed; why stands below.
+  // `fetch` says no more than that it failed; its causes say why.
   const messages: string[] = [];
   for (let error = cause; error instanceof Error; error = error.cause) messages.push(error.message);
   const message = [...new Set(messages)].join(": ") || String(cause);

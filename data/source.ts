@@ -59,7 +59,7 @@ export const generatorSchema = z.strictObject({
   length: z.tuple([z.int().min(4), z.int().max(1_000_000)]),
   /** Thousandths of a document's tokens that are topic words; as many are markers. */
   signal: z.int().min(0).max(400),
-  /** Thousandths of the documents that also hold a word telling the order. */
+  /** Thousandths of the documents that also hold a word that gives the order away. */
   hinted: z.int().min(0).max(1000),
   /** Thousandths of the documents whose class is replaced by one drawn from all classes. */
   noise: z.int().min(0).max(1000),
@@ -80,7 +80,7 @@ export const textGeneratorSchema = z.strictObject({
 export const layoutSchema = z.strictObject({
   /** csv: whether the first row names the columns. */
   header: z.boolean().optional(),
-  /** csv: what stands between fields. */
+  /** csv: what separates fields. */
   separator: z.string().length(1).optional(),
   /** csv, jsonl, parquet: name or, for a csv without header, number from 0 of the label column. */
   label: z.union([z.string(), count]).optional(),
@@ -164,7 +164,7 @@ export type FileSource = z.infer<typeof fileSourceSchema>;
 export type SyntheticSource = z.infer<typeof syntheticSourceSchema>;
 export type Source = z.infer<typeof sourceSchema>;
 
-/** Name of the description that lies beside the raw files. */
+/** Name of the description beside the raw files. */
 export const descriptionName = "source.json";
 
 /** What a statistics file says of where its corpus came from. */

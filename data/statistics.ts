@@ -112,7 +112,7 @@ export interface StampStatistics {
   readonly other: number;
 }
 
-/** Gives a function that tells which stamps a document bears. */
+/** Gives a function that finds which stamps a document bears. */
 export function stampFinder(
   classes: readonly string[],
 ): (document: { readonly label: number; readonly text: string }) => StampStatistics {

@@ -1,10 +1,10 @@
 /**
  * Synthetic classification corpora in which the order of words decides part of the class.
  *
- * A document has a topic, told by its topic words, and an order, told by which of two families of
+ * A document has a topic, known by its topic words, and an order, known by which of two families of
  * marker words fills its first half; class = 2 · topic + order. Both families occur equally often
  * in every document and nothing else depends on the order, so that given a document's bag of words
- * both orders are equally likely, but for the `hinted` documents, which hold one word that tells.
+ * both orders are equally likely, but for the `hinted` documents, which hold one word that gives it away.
  * With K classes, and the shares h hinted and ν noisy (class replaced by one drawn from all K):
  *
  *     best possible accuracy        = (1 − ν) + ν / K

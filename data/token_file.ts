@@ -105,7 +105,7 @@ function* paddedBlock(
 }
 
 /**
- * Reads what {@linkcode encodeTokens} laid out, as views of `bytes`, and checks all of it.
+ * Reads what {@linkcode encodeTokens} wrote, as views of `bytes`, and checks all of it.
  *
  * @throws {SyntaxError} If anything is malformed, with the offset of the first fault.
  */

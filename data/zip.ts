@@ -71,7 +71,7 @@ export function* zipMembers(
     let bytes: Uint8Array = packed;
     if (entry.method === 8) {
       try {
-        // One byte more than declared tells a member that unpacks to too much.
+        // One byte more than declared shows a member that unpacks to too much.
         bytes = inflateRawSync(packed, { maxOutputLength: entry.size + 1 });
       } catch (cause) {
         fail(`"${entry.name}" does not unpack to ${entry.size} bytes`, cause);

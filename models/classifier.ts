@@ -29,7 +29,7 @@ export interface ClassifierConfig {
   readonly gateTaps: number;
   readonly gateReduce: GateReduce;
   readonly encoding: Encoding;
-  /** Distance from which `relative_attention` tells positions apart no more. */
+  /** Distance from which on positions are the same to `relative_attention`. */
   readonly maxDistance: number;
   readonly vocabulary: number;
   readonly maxLength: number;

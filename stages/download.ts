@@ -19,7 +19,7 @@ const params = z.strictObject({
 export type DownloadParams = z.infer<typeof params>;
 
 /**
- * Output `raw` holds the source's files as verified, and `source.json`, which tells how to read
+ * Output `raw` holds the source's files as verified, and `source.json`, which says how to read
  * them. A file is taken from the mirror if it is there, else from its URLs. URLs and mirror paths
  * do not reach the output: a moved file leaves everything after this stage as it was.
  */
@@ -36,7 +36,7 @@ export const download = defineStage<DownloadParams>({
 
 /**
  * The source, unless a mirror folder lacks some of its files and has all of a fallback's. What was
- * taken is told by the artifacts: their `kind` and `note` are the record's.
+ * taken is in the artifacts: their `kind` and `note` are the record's.
  */
 function settleSource({ source, fallbacks }: DownloadParams, mirror: string | undefined): Source {
   if (mirror === undefined || URL.canParse(mirror)) return source;

@@ -27,7 +27,7 @@ interface Epoch {
   readonly validationAccuracy: number;
 }
 
-/** Where a run stands; with the tensors it is all that a resumed run needs. */
+/** How far a run is; with the tensors it is all that a resumed run needs. */
 interface Progress {
   /** Epochs finished, batches of the current one done, steps done. */
   epoch: number;

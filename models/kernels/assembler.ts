@@ -96,12 +96,12 @@ export type Memory = keyof typeof MEMORY;
 
 /**
  * Vectors of equal lanes that functions read from memory once, when they start. Written into the
- * code, a constant would be put together anew by several instructions wherever it is used.
+ * code, a constant would be put together by several instructions wherever it is used.
  */
 export class ConstantPool {
   readonly #words: number[] = [];
 
-  /** @param address Where the words will lie in memory. */
+  /** @param address Where the words will be in memory. */
   constructor(readonly address: number) {}
 
   /** The address of a word. */

@@ -64,8 +64,8 @@ export class CheckedBackend extends WebGPUBackend {
       event.preventDefault();
       const { error } = event as GPUUncapturedErrorEvent;
       const { message } = error;
-      const told = `the device reported for ${this.#suspect(message)}: ${message}`;
-      this.#failure ??= failureOf(told, error instanceof GPUOutOfMemoryError ? MemoryError : Error);
+      const what = `the device reported for ${this.#suspect(message)}: ${message}`;
+      this.#failure ??= failureOf(what, error instanceof GPUOutOfMemoryError ? MemoryError : Error);
     });
     device.lost.then(({ message, reason }) => {
       if ((this as unknown as Private).disposed) return;
@@ -182,8 +182,8 @@ export class CheckedBackend extends WebGPUBackend {
   }
 }
 
-function failureOf(told: string, kind: ErrorConstructor | typeof MemoryError = Error): Error {
-  return new kind(`Cannot compute on the device: ${told}`);
+function failureOf(what: string, kind: ErrorConstructor | typeof MemoryError = Error): Error {
+  return new kind(`Cannot compute on the device: ${what}`);
 }
 
 /** @throws {MemoryError} If a tensor is larger than a buffer or a binding of one may be. */

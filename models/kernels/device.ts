@@ -51,7 +51,7 @@ function program(name: string, call: DeviceCall) {
   };
 }
 
-/** Runs a kernel under a name that stands for its code alone. It has no gradient. */
+/** Runs a kernel under a name that is its code's alone. It has no gradient. */
 export function runDevice(name: string, call: DeviceCall): tf.Tensor {
   const kernelName = `lockstep.${name}`;
   if (tf.getKernel(kernelName, "webgpu") === undefined) {

@@ -94,7 +94,7 @@ function packFunction(): FunctionBuilder {
 
 /** Locals of {@linkcode sumOverK}; the addresses and `kk` move on. */
 interface TileLocals {
-  /** Where each row of A, and B's panel, stand. */
+  /** Where each row of A, and B's panel, is in memory. */
   readonly a: readonly Local[];
   readonly b: Local;
   readonly aRow: Local;

@@ -46,9 +46,9 @@ export interface Loops {
   gelu(x: Float32Array, y: Float32Array): void;
   /** dx = dy gelu′(x). */
   geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void;
-  /** Softmax of each row of `scale × x`, in place; what lies between the rows becomes 0. */
+  /** Softmax of each row of `scale × x`, in place; what is between the rows becomes 0. */
   softmax(x: Float32Array, rows: Rows, scale: number): void;
-  /** dx = scale × p ⊙ (dx − Σ dx ⊙ p) by rows, in place; what lies between becomes 0. */
+  /** dx = scale × p ⊙ (dx − Σ dx ⊙ p) by rows, in place; what is between becomes 0. */
   softmaxGradient(p: Float32Array, dx: Float32Array, rows: Rows, scale: number): void;
   /** y = a ⊙ b; y may be one of them. */
   multiply(a: Float32Array, b: Float32Array, y: Float32Array): void;

@@ -38,7 +38,7 @@ interface Run {
   readonly metrics: Metrics;
 }
 
-/** Where a run stands; what its coordinates leave out is taken from its content. */
+/** The place of a run in the grid; what its coordinates leave out is taken from its content. */
 export function placeOf(
   { at, value }: Pick<Located<{ fusion: string; encoding: string; seed: number }>, "at" | "value">,
 ): Cell {
@@ -58,7 +58,7 @@ export function datasetOf(at: Located<unknown>["at"]): string {
 /**
  * Builds the results document.
  *
- * Runs are paired by seed within a dataset and an encoding. A published number stands beside a
+ * Runs are paired by seed within a dataset and an encoding. A published number is put beside a
  * condition only where the data is the paper's, whole or sampled, never beside synthetic data.
  *
  * @throws {StageError} If two runs have the same dataset, encoding, operator and seed.
@@ -298,7 +298,7 @@ function refuseTwins(cells: readonly Cell[], what: string): void {
     const key = cellKey(cell);
     if (seen.has(key)) {
       throw new StageError(
-        `Cannot aggregate ${what}: dataset, encoding, operator and seed must tell runs apart, ` +
+        `Cannot aggregate ${what}: dataset, encoding, operator and seed must differ between runs, ` +
           `found two of ${cell.dataset}/${cell.encoding}/${cell.operator}/${cell.seed}; select ` +
           "one of them in the wiring of aggregate",
       );

@@ -103,6 +103,6 @@ const NOTES = [
   {
     about: ["rope_attention", "relative_attention"],
     text: "RoPE attention and Relative attention are what these names mean elsewhere: positions " +
-      "enter the attention, nothing is fused, and they stand under Add.",
+      "enter the attention, nothing is fused, and they are listed under Add.",
   },
 ];

@@ -94,7 +94,7 @@ export const resultsSchema = z.object({
   seeds: z.array(z.number()),
   datasets: z.array(z.object({
     dataset: z.string(),
-    /** Share of the test split's commonest class; null if no run was evaluated. */
+    /** Share of the test split's majority class; null if no run was evaluated. */
     majorityShare: z.number().nullable(),
     /** Null if the corpus was not described. */
     corpus: corpusSchema.nullable(),

@@ -28,7 +28,7 @@ export function sourcesOf(artifacts: Sources["artifacts"]): Sources {
   };
 }
 
-/** Where the trace page tells of an artifact, relative to a report. */
+/** Where the trace page has an artifact, relative to a report. */
 export function traceLink(sha256: string): string {
   return `../trace/index.html#${sha256}`;
 }

@@ -25,7 +25,7 @@ export function rowsLink(anchor: string): string {
   return `#${anchor}`;
 }
 
-/** A name for rows, the same for the same parts and for no others; a URL takes it as it stands. */
+/** A name for rows, the same for the same parts and for no others; a URL takes it as it is. */
 export function rowsAnchor(...parts: readonly string[]): string {
   const plain = (part: string) =>
     part.replace(/[^A-Za-z0-9_.]/gu, (mark) => `~${mark.codePointAt(0)!.toString(16)}~`);

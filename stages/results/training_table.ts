@@ -1,5 +1,5 @@
 /**
- * How the runs were trained, as far as their histories tell.
+ * How the runs were trained, as far as their histories say.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export function trainingTable(results: Results): Table {
       ];
     }),
     notes: [
-      "Ranges are over operators and seeds. Every other setting stands in the experiment file.",
+      "Ranges are over operators and seeds. Every other setting is in the experiment file.",
     ],
   };
 }

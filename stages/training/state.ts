@@ -17,7 +17,7 @@ import {
 import { decodeTensors, encodeTensors, type StoredTensor } from "../../models/safetensors.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
-/** A run's tensors, and where it stands: with them it can be resumed, bit for bit. */
+/** A run's tensors and its progress: with them it can be resumed, bit for bit. */
 export interface TrainingState<Progress> {
   readonly parameters: Parameters;
   readonly moments: ReadonlyMap<string, Moments>;

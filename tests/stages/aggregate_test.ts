@@ -184,7 +184,7 @@ Deno.test("runs that differ in nothing known are refused", async () => {
   await assertRejects(
     () => aggregated([AG, { ...AG, title: "again" }]),
     Error,
-    "must tell runs apart, found two of ag_news/sinusoidal/add/0",
+    "must differ between runs, found two of ag_news/sinusoidal/add/0",
   );
 });
 

@@ -94,7 +94,7 @@ export const judgedClaimSchema = z.object({
   smallest: z.number(),
   tolerance: z.number(),
   verdict: verdictSchema,
-  /** Whether the claim as stated stands; null if that is open. */
+  /** Whether the claim as stated holds; null if that is open. */
   holds: z.boolean().nullable(),
   /** Why nothing was judged; empty otherwise. */
   note: z.string(),

@@ -20,7 +20,7 @@ export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
       { title: "Claim" },
       { title: "What the paper says" },
       { title: "Verdict here" },
-      { title: "Does the claim stand?" },
+      { title: "Does the claim hold?" },
       { title: "On" },
     ],
     rows: claims.map((claim) => [
@@ -39,7 +39,7 @@ export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
       "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
       "ruled out. Underpowered: too few seeds to tell. A claim's verdict is that of its weakest " +
       "comparison. What ran on a sample of the data or with a smaller model has a verdict, but " +
-      "leaves open whether the paper's claim stands.",
+      "leaves open whether the paper's claim holds.",
     ],
     data: claimsData(claims, dataText),
   };
@@ -83,7 +83,7 @@ export function comparisonsTable(results: Results, claims: readonly JudgedClaim[
         claim.id,
         (claim.metric === "latency" ? "Latency, " : "") + comparisonText(each, results),
         each.verdict,
-        // Of a difference of differences the first pairs stand behind the mean, the second here.
+        // Of a difference of differences the first pairs are behind the mean, the second here.
         linked(
           String(each.n),
           each.than && each.n > 0 ? rowsLink(pairsAnchor(each.than)) : undefined,

@@ -128,7 +128,7 @@ export function decide(
 }
 
 /**
- * Whether a verdict on a claim of this kind says that the claim stands; null if it is open.
+ * Whether a verdict on a claim of this kind says that the claim holds; null if it is open.
  *
  * @param options.asPaper Whether all that was compared ran as in the paper. What ran on a sample or
  * with a smaller model has a verdict, but neither upholds the paper's claim nor refutes it.

@@ -21,7 +21,7 @@ export interface AssembleOptions {
   readonly claims: readonly Claim[];
 }
 
-/** Where a run stands in the grid. */
+/** The place of a run in the grid. */
 export interface Place {
   readonly dataset: string;
   readonly variant: string;
@@ -41,7 +41,7 @@ export function placeOf(
 }
 
 /**
- * Builds the results document. Runs are paired by seed; a published number stands beside a
+ * Builds the results document. Runs are paired by seed; a published number is put beside a
  * condition only where the text is the paper's or a sample of it.
  *
  * @throws {StageError} If two runs have the same dataset, variant and seed, or a history has no
@@ -133,7 +133,7 @@ export function assembleResults(
   };
 }
 
-/** Whether numbers on this text may stand beside the paper's. */
+/** Whether numbers on this text may be put beside the paper's. */
 export function corresponds(corpus: Corpus | null | undefined): boolean {
   return corpus !== null && corpus !== undefined && corpus.source.kind !== "synthetic";
 }
@@ -162,7 +162,7 @@ function refuseTwins(places: readonly Place[], what: string): void {
     const name = `${dataset}/${variant}/${seed}`;
     if (seen.has(name)) {
       throw new StageError(
-        `Cannot gather ${what}: dataset, run and seed must tell runs apart, found two of ` +
+        `Cannot gather ${what}: dataset, run and seed must differ between runs, found two of ` +
           `${name}; add the axis that differs to the stage's each`,
       );
     }

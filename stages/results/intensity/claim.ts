@@ -48,7 +48,7 @@ export const judgedClaimSchema = z.object({
   test: claimSchema.shape.test,
   smallest: z.number(),
   verdict: verdictSchema,
-  /** Whether the claim as stated stands; null if that is open. */
+  /** Whether the claim as stated holds; null if that is open. */
   holds: z.boolean().nullable(),
   /** What the verdict rests on, or why there is none. */
   note: z.string(),

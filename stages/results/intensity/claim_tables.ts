@@ -26,7 +26,7 @@ export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
       { title: "Claim" },
       { title: "What the paper says" },
       { title: "Verdict here" },
-      { title: "Does the claim stand?" },
+      { title: "Does the claim hold?" },
       { title: "On" },
     ],
     rows: claims.map((claim) => [
@@ -45,7 +45,7 @@ export function claimsTable(claims: readonly JudgedClaim[]): FileTable {
       "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
       "ruled out. Underpowered: too few seeds to tell. A claim's verdict is that of its weakest " +
       "comparison. What ran on a sample of the data or with a smaller model has a verdict, but " +
-      "leaves open whether the paper's claim stands.",
+      "leaves open whether the paper's claim holds.",
     ],
     data: claimsData(claims, () => ""),
   };

@@ -17,7 +17,7 @@ const conditionSchema = z.object({
   ...summary,
   /** Best validation loss as printed; null unless the data corresponds. */
   published: z.number().nullable(),
-  /** Whether model and training are the paper's size, as far as the paper tells. */
+  /** Whether model and training are the paper's size, as far as the paper says. */
   fullSize: z.boolean(),
   runs: z.array(z.object({
     seed: z.number(),

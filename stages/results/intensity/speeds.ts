@@ -54,7 +54,7 @@ export function assembleSpeeds(
         cached: meanOf(own.map((each) => each.cached)),
         runs: own.length,
         change: variant === BASELINE ? null : meanOf(changes),
-        // A small model's speed stands beside nobody's.
+        // A small model's speed is compared with no other.
         published: own.some((each) => evidence.includes(each))
           ? options.published.speeds[variant] ?? null
           : null,

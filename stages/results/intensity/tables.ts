@@ -194,7 +194,7 @@ export function speedTable(results: Results, speeds: Speeds): FileTable {
     notes: [
       "Speeds are of this machine and differ each time; without a cache each token is computed " +
       "from the whole context. No other work of the run went on meanwhile. The paper's are of GPUs " +
-      "that it does not name, and stand beside models of its size.",
+      "that it does not name, and are shown beside models of its size only.",
       "A change is the mean, over texts and seeds, of the changes of single models from the " +
       "baseline's of the same text and seed: not that of the mean speeds beside it.",
       ...(datasets.length === 0 ? [] : [

@@ -62,8 +62,8 @@ export function assembleLatencies(
     const next = timed[index + 1];
     if (next !== undefined && same(each, next) && each.seed === next.seed) {
       throw new StageError(
-        "Cannot aggregate latency.latency: dataset, encoding, operator and seed must tell models " +
-          `apart, found two of ${each.dataset}/${each.encoding}/${each.operator}/${each.seed}`,
+        "Cannot aggregate latency.latency: dataset, encoding, operator and seed must differ between " +
+          `models, found two of ${each.dataset}/${each.encoding}/${each.operator}/${each.seed}`,
       );
     }
   });

@@ -18,7 +18,7 @@ import { traceLink } from "../sources.ts";
 import { type Cell, type Data, type FileTable, rowsLink } from "../table.ts";
 import type { Latencies, TimedCondition } from "./latencies.ts";
 
-/** Milliseconds with the digits that timing can tell: `892`, `12.4`, `1.37`. */
+/** Milliseconds with the digits that timing can resolve: `892`, `12.4`, `1.37`. */
 export function milliseconds(ms: number): string {
   return fixed(ms, ms >= 100 ? 0 : ms >= 10 ? 1 : 2);
 }

@@ -117,7 +117,7 @@ function runSection(results: Results, parts: PageParts): Section {
       { title: "Train", align: "right" },
       { title: "Test", align: "right" },
       { title: "Classes", align: "right" },
-      { title: "Commonest class", align: "right" },
+      { title: "Majority class", align: "right" },
       { title: "Vocabulary", align: "right" },
       { title: "In two splits", align: "right" },
     ],
@@ -145,8 +145,8 @@ function runSection(results: Results, parts: PageParts): Section {
       ];
     }),
     notes: [
-      "Commonest class: the test accuracy of always answering with it. In two splits: documents " +
-      "that stand in more than one split.",
+      "Majority class: the test accuracy of always answering with it. In two splits: documents " +
+      "that are in more than one split.",
     ],
   };
   const operators = results.operators.map(operatorTitle).join(", ");

@@ -11,7 +11,7 @@ import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
  * A table with its caption, scoped headers and notes, in a region that scrolls sideways by
  * keyboard where the screen is narrow. A leading empty cell belongs to the row group above.
  *
- * @param options.trace Where the trace of the document is told from which the table was made.
+ * @param options.trace Where the trace is of the document that the table was made from.
  */
 export function tableHtml(table: Table, options: { readonly trace: string }): Html {
   const groups: (readonly Cell[])[][] = [[]];
@@ -64,7 +64,7 @@ function sideOf(column: Column | undefined): Html {
   return trusted(column?.align === "right" ? ' class="right"' : "");
 }
 
-/** Verdicts are told by their words; colour repeats them. */
+/** A verdict is in its words; colour repeats it. */
 const VERDICT_CLASS: Readonly<Record<string, string>> = {
   reproduced: "good",
   "direction only": "good",
@@ -121,7 +121,7 @@ function cellHtml(
 
 /**
  * A figure from the plot stage, inlined: its ids made unique on the page, its inks and its two
- * commonest colours handed to the page's theme.
+ * most frequent colours handed to the page's theme.
  *
  * @throws {SyntaxError} If `svg` does not start with an `<svg>` element.
  */
@@ -130,7 +130,7 @@ export function figureHtml(svg: string, options: {
   readonly title: string;
   /** What the figure shows, for those who can't see it. */
   readonly words: string;
-  /** Where its trace is told. */
+  /** Where its trace is. */
   readonly trace: string;
 }): Html {
   if (!svg.startsWith("<svg")) throw new SyntaxError("figureHtml: must start with <svg");

@@ -45,7 +45,7 @@ Deno.test("claims are judged by the runs they name", async () => {
   assertEquals(found.get("A3")!.comparisons[0]!.data, "sample");
 });
 
-Deno.test("a smaller model has a verdict, but leaves open whether the claim stands", async () => {
+Deno.test("a smaller model has a verdict, but leaves open whether the claim holds", async () => {
   const size = { d_model: 128, max_length: 4096 };
   const large = { ...size, d_model: 256 };
   for (const [models, stands] of [[{}, true], [{ arxiv: size }, true], [{ arxiv: large }, null]]) {
