@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { hostname } from "node:os";
 import { describeAdapter, findAdapter } from "../../pipeline/key/adapter.ts";
-import { stageIngredients } from "../../pipeline/key/fingerprint.ts";
+import { stageIngredients } from "../../pipeline/key/ingredients.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { describeMachine } from "../../pipeline/key/machine.ts";
 import { resolvePlatform } from "../../pipeline/key/platform.ts";
