@@ -12,8 +12,24 @@ import wasmBinary from "@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm
 import { MemoryError } from "./memory_error.ts";
 import { startWebgpu } from "./webgpu.ts";
 
-/** Where tensors live and are computed. */
-export type BackendName = "webgpu" | "wasm" | "cpu";
+/** What starting each backend takes, before and after it is made the current one. */
+const STARTS = {
+  webgpu: { before: startWebgpu, after() {} },
+  wasm: {
+    before: provideBinary,
+    after() {
+      shareOnClone();
+      checkAllocations((tf.backend() as BackendWasm).wasm as unknown as Allocating);
+    },
+  },
+  cpu: { before() {}, after: () => quietly(() => tf.scalar(0).dispose()) },
+};
+
+/**
+ * Where tensors live and are computed: the backends that models can start. Those that can be asked
+ * for are the engine's to name; a stage that hands one over compiles if it is among these.
+ */
+export type BackendName = keyof typeof STARTS;
 
 /**
  * Makes `name` the current backend.
@@ -22,17 +38,12 @@ export type BackendName = "webgpu" | "wasm" | "cpu";
  */
 export async function startBackend(name: BackendName): Promise<void> {
   quietly(() => tf.engine().backendNames());
-  if (name === "webgpu") await startWebgpu();
-  if (name === "wasm") provideBinary();
+  await STARTS[name].before();
   if (!await tf.setBackend(name)) {
     throw new Error(`Cannot start backend "${name}": tfjs refused it here; try wasm or cpu`);
   }
   await tf.ready();
-  if (name === "wasm") {
-    shareOnClone();
-    checkAllocations((tf.backend() as BackendWasm).wasm as unknown as Allocating);
-  }
-  if (name === "cpu") quietly(() => tf.scalar(0).dispose());
+  STARTS[name].after();
 }
 
 /** Runs `work` without tfjs's advice on faster backends, which its first tensor prints. */

@@ -55,7 +55,7 @@ export interface ProcessPlatform {
 
 /** Whoever follows a task. */
 export interface Watch {
-  /** Before the stage's code runs. What it throws ends the task, which fails with it. */
+  /** Comes first. What it throws ends the task, which fails with it. */
   platform(found: ProcessPlatform): void;
   progress(progress: StageProgress): void;
   /** What the stage saw. What it throws ends the task, which fails with it. */
