@@ -4,6 +4,7 @@
  * @module
  */
 import type { StageProgress } from "./stage.ts";
+import type { UnlikeOutput } from "./store/trace.ts";
 
 /** One thing that happened. With `--json`, one line each. */
 export type Event =
@@ -35,6 +36,11 @@ export type Event =
     readonly seconds: number;
     readonly metrics: Readonly<Record<string, number>>;
   }
+  /** A key was made twice, with other bits of an output that is not measured. */
+  | (
+    & { readonly event: "nondeterministic"; readonly instance: string; readonly key: string }
+    & UnlikeOutput
+  )
   | {
     readonly event: "failed";
     readonly instance: string;

@@ -4,14 +4,18 @@
  * @module
  */
 import { join } from "node:path";
+import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
 import { statOf } from "../store/catalog.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
-import { readDocument, valueAt } from "../config/document.ts";
+import { lookAt } from "../store/files.ts";
 import { LockstepError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
+import { unpublish } from "../store/publish.ts";
+import { holdForRepair } from "../store/run_lock.ts";
+import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
-import { codeOf, namedBy } from "../store/trace.ts";
+import { codeOf, namedBy, type Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
 import { outputsFolder, type Project } from "./session.ts";
@@ -30,9 +34,9 @@ export async function audit(project: Project, options: Options, print: Print): P
   }
   const store = new LocalStore(join(outputs, "store"), { reading: !options.repair });
   try {
-    const { findings } = await look({ project, outputs, store }, options, print);
-    if (findings.length === 0 || !options.repair) return isSound(findings) ? 0 : 1;
-    return await repair({ project, outputs, store }, { findings, options, print });
+    const audited = { project, outputs, store };
+    if (options.repair) return await repair(audited, options, print);
+    return isSound((await look(audited, options, print)).findings) ? 0 : 1;
   } finally {
     store.close();
   }
@@ -45,40 +49,83 @@ interface Audited {
   readonly store: LocalStore;
 }
 
-/** Mends what was found; 0 if that left nothing unsound and every run that was broken ended well. */
-async function repair(
-  audited: Audited,
-  { findings, options, print }: {
-    findings: readonly Finding[];
-    options: Options;
-    print: Print;
-  },
-): Promise<number> {
-  const { project, outputs, store } = audited;
+type Tell = (message: string) => void;
+
+/**
+ * Mends what is found; 0 if that left nothing unsound and every run that was broken ended well. It has
+ * the store for itself, but while it makes lost results again: then it is a run like any other.
+ */
+async function repair(audited: Audited, options: Options, print: Print): Promise<number> {
   const tell = (message: string) => say(options, print, "aside", message);
-  const runs = latestRuns(store);
-  setAside(findings, runs, audited, tell);
-  const anyRecord = findings.some((finding) => finding.what === "record");
-  let code = 0;
-  for (const [name, run] of runs) {
-    const isBroken = findings.some((finding) => isOf(finding, name, run));
-    if (!isBroken && !anyRecord) continue;
-    if (isGone(project, run)) {
-      if (!isBroken) continue;
-      dropLatest(name, store);
-      tell(`set aside the record of ${name}: the experiments have no such run any more`);
-      continue;
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    const held = holdForRepair(audited.store);
+    try {
+      return await work();
+    } finally {
+      held.release();
     }
-    say(options, print, "repair", `making again what ${name} lost`);
-    code = Math.max(code, await remake(project, options, run));
+  };
+  const { findings, broken } = await alone(async () => {
+    const { findings } = await look(audited, options, print);
+    return { findings, broken: await clear(findings, audited, tell) };
+  });
+  if (findings.length === 0) return 0;
+  let code = 0;
+  for (const run of broken) {
+    say(options, print, "repair", `making again what ${run.experiment}.${run.profile} lost`);
+    code = Math.max(code, await remake(audited.project, options, run));
   }
-  if (await dropLost(findings, store, tell) > 0) {
-    // What else those traces named belongs to nothing now.
-    const { findings: left } = await auditStore(project.root, outputs, store);
-    setAside(left.filter(({ problem }) => problem === "leftover"), runs, audited, tell);
+  return await alone(async () => {
+    if (await dropLost(findings, audited.store, tell) > 0) {
+      // What else those traces named belongs to nothing now.
+      const { project, outputs, store } = audited;
+      const { findings: left } = await auditStore(project.root, outputs, store);
+      setAside(left.filter(({ problem }) => problem === "leftover"), audited, tell);
+    }
+    const { findings: left } = await look(audited, options, print);
+    return isSound(left) ? code : 1;
+  });
+}
+
+/** Takes what was found out of the way. Returns the runs that are to make it again. */
+async function clear(
+  findings: readonly Finding[],
+  audited: Audited,
+  tell: Tell,
+): Promise<LatestRun[]> {
+  const { project, store } = audited;
+  const runs = latestRuns(store);
+  setAside(findings, audited, tell);
+  if (findings.some(({ what }) => what === "catalogue")) {
+    store.catalog.rebuild();
+    tell("filled the catalogue from the traces again");
   }
-  const { findings: left } = await look(audited, options, print);
-  return isSound(left) ? code : 1;
+  const anyRecord = findings.some(({ what }) => what === "record");
+  const lost = findings.flatMap(({ what, problem, run }) =>
+    what === "record" && problem === "missing" && run !== undefined ? [run] : []
+  );
+  const broken: LatestRun[] = [];
+  for (const name of new Set([...runs.keys(), ...lost])) {
+    const run = runs.get(name);
+    const isBroken = !run || findings.some((finding) => isOf(finding, name, run));
+    if (isBroken && !hasRun(project.root, name)) {
+      if (run) dropLatest(name, store);
+      unpublish(name, { folder: audited.outputs, workspace: store });
+      tell(
+        `set aside the record of ${name} and what it published: the experiments have no such run any more`,
+      );
+    } else if (isBroken || anyRecord) broken.push(run ?? await lostRun(name, store));
+  }
+  return broken;
+}
+
+/** A run of which the record is lost, as its traces know it: with which options it ran they do not. */
+async function lostRun(name: string, store: LocalStore): Promise<LatestRun> {
+  const [, experiment = "", profile = ""] = /^([^.]+)\.(.+)$/.exec(name) ?? [];
+  const traces = await allTraces(store);
+  const last = traces.findLast(({ run, machine }) => run === name && machine["backend"]);
+  const backend = last?.machine["backend"] ?? "auto";
+  return { experiment, profile, backend, set: [], keys: {} };
 }
 
 function latestRuns(store: LocalStore): Map<string, LatestRun> {
@@ -88,14 +135,6 @@ function latestRuns(store: LocalStore): Map<string, LatestRun> {
     if (run) runs.set(name, run);
   }
   return runs;
-}
-
-/** Whether the experiments as they stand have no such run. */
-function isGone({ root }: Project, { experiment, profile }: LatestRun): boolean {
-  const relative = `experiments/${experiment}.yaml`;
-  const path = join(root, relative);
-  if (!statOf(path)) return true;
-  return valueAt(readDocument(path, relative).value, ["profiles", profile]) === undefined;
 }
 
 /** Whether a run may make again what a finding is about. */
@@ -111,31 +150,38 @@ function isOf({ run, keys }: Finding, name: string, { keys: named }: LatestRun):
 async function dropLost(
   findings: readonly Finding[],
   store: LocalStore,
-  tell: (message: string) => void,
+  tell: Tell,
 ): Promise<number> {
   const named = new Set([...latestRuns(store).values()].flatMap(({ keys }) => Object.values(keys)));
   let dropped = 0;
   for (const key of new Set(findings.flatMap(({ keys }) => keys ?? []))) {
     const trace = await store.trace(key);
     if (!trace) continue;
-    if (holdsCode(store, codeOf(trace))) {
-      await keepCode({ store, workspace: store }, codeOf(trace));
-    }
-    const states = await Promise.all(namedBy(trace).map((named) => store.checkOutput(named)));
-    const whole = states.every((state) => state === "ok");
-    if (whole || named.has(key)) continue;
-    store.setAside(store.tracePath(key), "what it names is lost");
-    store.catalog.removeTrace(key);
+    const code = codeOf(trace);
+    if (holdsCode(store, code)) await keepCode({ store, workspace: store }, code);
+    if (await isWhole(trace, store) || named.has(key)) continue;
+    store.setAsideTrace(key, "what it names is lost");
     tell(
       `set aside the trace of ${trace.instance}, ${key}: what it names is lost, and no run as it ` +
-        "stands makes it again; ask for its run to have it made",
+        "is makes it again; ask for its run to have it made",
     );
+    dropped++;
+  }
+  for (const path of new Set(findings.flatMap(({ others }) => others ?? []))) {
+    if (!lookAt(path)) continue;
+    store.setAside(path, "part of what it names is lost");
+    tell(`set aside ${path}, a further result of a key: part of it is lost`);
     dropped++;
   }
   return dropped;
 }
 
-/** Leftovers are told, but make nothing unsound. */
+async function isWhole(trace: Trace, store: LocalStore): Promise<boolean> {
+  for (const named of namedBy(trace)) if (await store.checkOutput(named) !== "ok") return false;
+  return true;
+}
+
+/** Leftovers are reported, but make nothing unsound. */
 function isSound(findings: readonly Finding[]): boolean {
   return findings.every(({ problem }) => problem === "leftover");
 }
@@ -148,7 +194,7 @@ async function look(
   const begun = performance.now();
   const result = await auditStore(project.root, outputs, store);
   const seconds = Math.round(performance.now() - begun) / 1000;
-  const { findings, files, bytes, unchecked } = result;
+  const { findings, files, bytes, unchecked, others } = result;
   if (options.json) {
     for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
     print(
@@ -158,6 +204,7 @@ async function look(
         files,
         bytes,
         unchecked,
+        unlike: others.map(({ trace }) => trace.instance),
         seconds,
       }),
     );
@@ -170,6 +217,11 @@ async function look(
       ? ""
       : `, of ${first}${rest.length > 0 ? ` and ${rest.length} more` : ""}`;
     print(`${problem.padEnd(8)}  ${what}${whose}\n          ${path}\n          ${message}`);
+  }
+  for (const { trace } of others) {
+    print(
+      `note      ${trace.instance} was made twice under one key, with other bits; both are kept`,
+    );
   }
   for (const lock of unchecked) {
     print(`note      ${lock} was not checked: its run is not in this store`);
@@ -187,24 +239,24 @@ async function look(
 
 function setAside(
   findings: readonly Finding[],
-  runs: ReadonlyMap<string, LatestRun>,
   { project, store }: Audited,
-  tell: (message: string) => void,
+  tell: Tell,
 ): void {
-  for (const finding of findings) {
-    const path = finding.what === "lock" ? join(project.root, finding.path) : finding.path;
+  const runs = latestRuns(store);
+  for (const { problem, what, path: shown, run, message } of findings) {
+    const path = what === "lock" ? join(project.root, shown) : shown;
     // Several findings may be about one file; what is missing is nowhere.
-    if (!statOf(path)) continue;
-    if (finding.problem === "leftover") {
+    if (!lookAt(path) || what === "catalogue") continue;
+    if (problem === "leftover") {
       Deno.removeSync(path);
       continue;
     }
-    if (finding.what === "lock" && runs.get(finding.run ?? "")?.set.length !== 0) {
+    if (what === "lock" && runs.get(run ?? "")?.set.length !== 0) {
       // A run with --set writes no lock, so there would be none afterwards.
-      tell(`${finding.path} is left as it is: restore it from version control`);
+      tell(`${path} is left as it is: restore it from version control`);
       continue;
     }
-    store.setAside(path, finding.message);
+    store.setAside(path, message);
     tell(`set aside ${path}`);
   }
 }

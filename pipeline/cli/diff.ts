@@ -13,6 +13,7 @@ import { diffJson } from "../views/diff/leaves.ts";
 import { diffPage } from "../views/diff/page.ts";
 import { ConfigError } from "../errors.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
+import type { Sha256 } from "../key/hash.ts";
 import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { OutputRecord, Trace } from "../store/trace.ts";
@@ -97,7 +98,7 @@ async function withTraces(
 ): Promise<Side> {
   const traces = new Map<string, Trace>();
   for (const [instance, { key }] of lock) {
-    const trace = await store?.trace(key);
+    const trace = key === undefined ? undefined : await store?.trace(key);
     if (trace) traces.set(instance, trace);
   }
   return { label, lock, traces };
@@ -105,7 +106,7 @@ async function withTraces(
 
 async function recordedSide(
   name: string,
-  keys: Readonly<Record<string, LockEntry["key"]>>,
+  keys: Readonly<Record<string, Sha256>>,
   store: LocalStore,
 ): Promise<Side> {
   const lock = new Map<string, LockEntry>();

@@ -1,31 +1,18 @@
 /**
- * `reproduce`: carries the plan out, publishes, writes or checks the lock.
+ * `reproduce`: carries the plan out, then has the results published and the lock seen to.
  *
  * @module
  */
-import { basename, dirname, join, relative } from "node:path";
-import { statOf } from "../store/catalog.ts";
-import { ConfigError } from "../errors.ts";
 import type { Event, Listener } from "../event.ts";
-import { hashFile, type Sha256 } from "../key/hash.ts";
-import { writeLatest } from "../store/latest.ts";
+import { run } from "../run/run.ts";
+import type { HeldLock } from "../store/mutex.ts";
+import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
-import {
-  compareWithLock,
-  formatLock,
-  type Lock,
-  type LockEntry,
-  lockName,
-  readLock,
-  toEntry,
-  writeLock,
-} from "../store/lockfile.ts";
 import { Pins } from "../store/pins.ts";
-import { publish } from "../store/publish.ts";
-import { run, type RunOutcome } from "../run/run.ts";
 import { keepTracePage } from "../views/trace_page.ts";
+import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
 import type { Options } from "./options.ts";
-import { openSession, type Project, type Session } from "./session.ts";
+import { openSession, type Project, sealed, type Session } from "./session.ts";
 
 /** Exit codes: 0 all well, 1 something failed, 130 interrupted. */
 export async function reproduce(
@@ -49,23 +36,29 @@ export async function reproduce(
     listener(event);
   };
   let planned = options.json;
+  let held: HeldLock | undefined;
+  let isSound = true;
   try {
-    const session = await openSession(
+    const quick = await openSession(
       project,
       options,
       { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
     );
-    if (options.locked) requireLock(project, session);
+    if (options.locked) requireLock(project, quick);
+    const pages = await pagesIfUpToDate(project, quick, options);
+    if (pages === undefined) held = holdForRun(quick.store);
+    const session = pages === undefined ? await sealed(quick, options) : quick;
     planned = true;
     live = await openLive(session.store, {
       name: session.name,
       instances: session.graph.map(({ name, node }) => [name, node.name] as const),
     });
     watched(planEvent(session, options));
+    const places = { store: session.store, workspace: session.store };
+    if (pages === undefined) beginRecord(session, options);
     const outcome = await run(session.graph, session.decisions, {
       name: session.name,
-      store: session.store,
-      workspace: session.store,
+      ...places,
       executor: session.executor,
       bundles: session.bundles,
       platform: session.platform,
@@ -91,24 +84,22 @@ export async function reproduce(
           `interrupted: ${counts.executed} finished instances are kept, and training resumes ` +
           "from its checkpoints; run the same command again to go on",
       });
+    } else if (pages !== undefined) {
+      for (const path of pages) listener({ event: "page", path });
+      await keepTracePage(session.outputs, places, { changed: false });
     } else {
-      let published = false;
-      const { held, recorded } = await finish(project, session, outcome, options, (event) => {
-        published ||= event.event === "published";
-        listener(event);
-      });
-      if (!held) counts.failed ||= 1;
-      const changed = recorded || published || outcome.executed > 0;
-      const places = { store: session.store, workspace: session.store };
-      await keepTracePage(session.outputs, places, { changed });
+      const { agrees, changed } = await finish(project, session, outcome, options, listener);
+      isSound = agrees && outcome.unlike === 0;
+      await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
     }
     session.store.close();
-    return controller.signal.aborted ? 130 : counts.failed > 0 ? 1 : 0;
+    return controller.signal.aborted ? 130 : counts.failed > 0 || !isSound ? 1 : 0;
   } catch (error) {
     counts.failed ||= 1;
     throw error;
   } finally {
     live?.close();
+    held?.release();
     Deno.removeSignalListener("SIGINT", interrupt);
     Deno.removeSignalListener("SIGTERM", interrupt);
     const seconds = Math.round(performance.now() - begun) / 1000;
@@ -129,129 +120,4 @@ export function planEvent(session: Session, options: Options): Event {
     jobs: options.jobs,
     estimateSeconds: session.estimate.seconds,
   };
-}
-
-/**
- * Publishes, records the run and sees to the lock. Returns whether the lock, if checked, held, and
- * whether the record is another than before.
- */
-async function finish(
-  project: Project,
-  session: Session,
-  outcome: RunOutcome,
-  options: Options,
-  listener: Listener,
-): Promise<{ readonly held: boolean; readonly recorded: boolean }> {
-  const { store, experiment, latest } = session;
-  const identity = {
-    experiment: experiment.name,
-    profile: experiment.profile,
-    backend: session.platform.backend,
-  };
-  const whole = session.graph === session.all && outcome.failed === 0;
-  const keys: Record<string, Sha256> = { ...(whole ? {} : latest?.keys) };
-  for (const [instance, { key }] of outcome.results) keys[instance.name] = key;
-  const run = { name: session.name, whole, folder: session.outputs };
-  const published = await publish(run, outcome.results, store, listener);
-  for (const path of Object.keys(published).filter((path) => path.endsWith(".html"))) {
-    listener({ event: "page", path: shownPath(join(session.outputs, path)) });
-  }
-  const lock = join(project.root, lockName(identity));
-  const current = hashIfThere(lock);
-  // The lock is what the file as it stands produces: no part of a changed or failed run is.
-  const unlocked = experiment.modified || outcome.failed > 0;
-  const same = latest?.lock !== undefined && latest.lock === current && sameKeys(latest.keys, keys);
-  if (same && !options.locked) return { held: true, recorded: false };
-  const held = options.locked
-    ? await checkLock(session, outcome, { lock, whole }, listener)
-    : unlocked || await updateLock(session, outcome, { lock, whole }, listener);
-  // What the audit holds the lock file to: what this run wrote, or found to agree.
-  const written = unlocked || !held ? latest?.lock : hashIfThere(lock);
-  const recorded = writeLatest(
-    {
-      ...identity,
-      set: options.set,
-      ...(options.mirror !== undefined ? { mirror: options.mirror } : {}),
-      keys,
-      ...(written !== undefined ? { lock: written } : {}),
-    },
-    store,
-  );
-  return { held, recorded };
-}
-
-/** A path as a person would type it here. */
-function shownPath(path: string): string {
-  const here = relative(Deno.cwd(), path);
-  return here.startsWith("..") ? path : here;
-}
-
-/** A missing lock is told before hours of work, not after. */
-function requireLock(project: Project, { experiment, platform }: Session): void {
-  const { name, profile } = experiment;
-  const lock = lockName({ experiment: name, profile, backend: platform.backend });
-  if (statOf(join(project.root, lock))) return;
-  throw new ConfigError(
-    `Cannot check against ${lock}: there is no such lock; run without --locked to write it`,
-  );
-}
-
-async function lockEntries(
-  { store }: Session,
-  outcome: RunOutcome,
-): Promise<Map<string, LockEntry>> {
-  const entries = new Map<string, LockEntry>();
-  for (const [instance, { key }] of outcome.results) {
-    const trace = await store.trace(key);
-    if (trace) entries.set(instance.name, toEntry(trace));
-  }
-  return entries;
-}
-
-async function checkLock(
-  session: Session,
-  outcome: RunOutcome,
-  { lock: path, whole }: { lock: string; whole: boolean },
-  listener: Listener,
-): Promise<boolean> {
-  const name = `lock/${basename(path)}`;
-  const lock = readLock(path, name) ?? new Map();
-  const entries = await lockEntries(session, outcome);
-  const differences = compareWithLock(lock, entries, { whole });
-  const shown = differences.slice(0, 20).map((line) => `\n${line}`).join("");
-  const more = differences.length > 20 ? `\nand ${differences.length - 20} more` : "";
-  const message = differences.length === 0
-    ? `all ${entries.size} results agree`
-    : `${differences.length} results differ:${shown}${more}`;
-  listener({ event: "lock", path: name, message });
-  return differences.length === 0;
-}
-
-async function updateLock(
-  session: Session,
-  outcome: RunOutcome,
-  { lock: path, whole }: { lock: string; whole: boolean },
-  listener: Listener,
-): Promise<true> {
-  const name = `lock/${basename(path)}`;
-  const entries = await lockEntries(session, outcome);
-  const before = whole ? undefined : readLock(path, name);
-  const lock: Lock = new Map([...before ?? [], ...entries]);
-  Deno.mkdirSync(dirname(path), { recursive: true });
-  const { name: experiment, profile } = session.experiment;
-  const changed = writeLock(path, formatLock({ experiment, profile }, lock));
-  if (changed > 0) {
-    const message = `${changed} lines changed; review them with git diff`;
-    listener({ event: "lock", path: name, message });
-  }
-  return true;
-}
-
-function sameKeys(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>) {
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
-}
-
-function hashIfThere(path: string): Sha256 | undefined {
-  return statOf(path) && hashFile(path);
 }

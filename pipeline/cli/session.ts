@@ -15,6 +15,8 @@ import type { Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
+import { sealedOutputs } from "../store/artifact_store.ts";
+import { checkPublishPaths } from "../store/publish.ts";
 import type { Stage } from "../stage.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
@@ -87,6 +89,7 @@ export async function openSession(
   const only = matcher(options.only, names, "only");
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
+  checkPublishPaths(graph);
   const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const executor = new LocalExecutor();
@@ -128,6 +131,21 @@ export async function openSession(
     secondsOf,
     estimate: estimate(decisions, secondsOf, options.jobs),
   };
+}
+
+/**
+ * The session with the plan made from sealed traces alone. The catalogue may only say that there is
+ * nothing to do: whoever runs an instance, publishes or writes a record takes this.
+ */
+export async function sealed(session: Session, options: Options): Promise<Session> {
+  const { store, graph, secondsOf } = session;
+  const planInput: PlanInput = {
+    ...session.planInput,
+    outputs: (key) => sealedOutputs(store, key),
+  };
+  const decisions = await plan(graph, planInput);
+  const expected = estimate(decisions, secondsOf, options.jobs);
+  return { ...session, planInput, decisions, estimate: expected };
 }
 
 /** What an instance should take: as long as its last time, else as its stage usually does. */

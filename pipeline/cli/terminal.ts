@@ -171,6 +171,13 @@ export function textView(sink: Sink): { listener: Listener; close: () => void } 
         print([`${counter()} ${event.instance}`, duration(event.seconds), ...figures].join("  "));
         return;
       }
+      case "nondeterministic":
+        print(
+          `differs   ${event.instance}: output "${event.output}" was made twice under one key, as ` +
+            `${event.first.slice(0, 12)}… and ${event.again.slice(0, 12)}…\n` +
+            indent("a stage must compute the same from the same; both results are kept"),
+        );
+        return;
       case "failed":
         ended.add(event.instance);
         running.delete(event.instance);

@@ -54,6 +54,8 @@ export interface RunOutcome {
   readonly executed: number;
   readonly cached: number;
   readonly failed: number;
+  /** Of those that ran: how many had a result before, with other bits. */
+  readonly unlike: number;
 }
 
 /** The outputs of the instances an instance takes its inputs from. */
@@ -78,7 +80,7 @@ export async function run(
       listener({ event: "cached", instance: instance.name, key: decision.key });
     } else pending.push(instance);
   }
-  if (pending.length === 0) return { results, executed: 0, cached, failed: 0 };
+  if (pending.length === 0) return { results, executed: 0, cached, failed: 0, unlike: 0 };
   const scratch = await openScratch(options.workspace);
   try {
     const runner = new Runner(results, scratch, options);
@@ -89,6 +91,7 @@ export async function run(
       executed: runner.made.size,
       cached: graph.length - runner.made.size - failed,
       failed,
+      unlike: runner.unlike.size,
     };
   } finally {
     scratch.close();
@@ -114,6 +117,8 @@ class Runner {
   readonly #signal: AbortSignal;
   /** The instances that ran, some perhaps twice, as when their result was damaged. */
   readonly made = new Set<Instance>();
+  /** Those of them that had a result before, with other bits. */
+  readonly unlike = new Set<Instance>();
 
   constructor(results: Map<Instance, Result>, scratch: Scratch, options: RunOptions) {
     this.#results = results;
@@ -284,7 +289,7 @@ class Runner {
       );
       for (const message of pins.add(seen)) listener({ event: "lock", path: PINS_FILE, message });
       const seconds = Math.round(performance.now() - clock) / 1000;
-      await store.putTrace({
+      const put = await store.putTrace({
         key,
         instance: instance.name,
         stage: instance.node.stage.name,
@@ -300,10 +305,14 @@ class Runner {
       if (instance.node.stage.checkpoints) {
         Deno.removeSync(checkpointPath(workspace, key), { recursive: true });
       }
-      this.#results.set(instance, { key, outputs });
+      this.#results.set(instance, { key, outputs: put.outputs });
       this.made.add(instance);
       this.#logs.delete(instance);
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
+      for (const output of put.unlike) {
+        this.unlike.add(instance);
+        listener({ event: "nondeterministic", instance: instance.name, key, ...output });
+      }
     } finally {
       log.close();
       scratch.remove(folder);

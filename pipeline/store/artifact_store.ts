@@ -6,13 +6,21 @@
  * @module
  */
 import type { Sha256 } from "../key/hash.ts";
-import type { Manifest, Named, Trace } from "./trace.ts";
+import type { Manifest, Named, Trace, UnlikeOutput } from "./trace.ts";
 
 /** State of a stored blob, or of all blobs of an output. */
 export type BlobState = "ok" | "missing" | "damaged";
 
 /** A key's outputs; `absent` if it has no trace, `lost` if one of them is missing or damaged. */
 export type FoundOutputs = Trace["outputs"] | "absent" | "lost";
+
+/** What a key has once a trace was put. */
+export interface PutTrace {
+  /** The outputs that are the key's result. */
+  readonly outputs: Trace["outputs"];
+  /** Of outputs that are not measured: those that had other bits when the key was made before. */
+  readonly unlike: readonly UnlikeOutput[];
+}
 
 /** See the module's comment. Damaged content is set aside by whatever finds it. */
 export interface ArtifactStore {
@@ -23,8 +31,12 @@ export interface ArtifactStore {
   outputs(key: Sha256): Promise<FoundOutputs>;
   /** A key's trace, read whole; `undefined` if there is none, or it is damaged. */
   trace(key: Sha256): Promise<Trace | undefined>;
-  /** Writes a trace: from then on its key counts as done. */
-  putTrace(trace: Trace): Promise<void>;
+  /**
+   * Writes a trace: from then on its key counts as done. Where the key was made before with other
+   * bits, what was made first stays its result as long as all of it is there, and the other is kept
+   * beside it.
+   */
+  putTrace(trace: Trace): Promise<PutTrace>;
   /** The keys of all traces, sorted. */
   traceKeys(): Promise<readonly Sha256[]>;
 

@@ -7,7 +7,7 @@
  *
  * ```text
  * store/blobs/3f/a1…          content, read-only
- * store/traces/9c/02….json    what a key produced, sealed
+ * store/traces/9c/02….json    what a key produced, sealed; 02….a1….json: what else it produced
  * store/code/                 bundles of stages, kept so as not to bundle again
  * store/scratch/              private folders of running instances
  * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
@@ -23,13 +23,13 @@
  * @module
  */
 import { basename, join } from "node:path";
-import type { ArtifactStore, BlobState, FoundOutputs } from "./artifact_store.ts";
+import type { ArtifactStore, BlobState, FoundOutputs, PutTrace } from "./artifact_store.ts";
 import { Blobs } from "./blobs.ts";
 import { Catalog } from "./catalog.ts";
 import { isRefused, LockstepError } from "../errors.ts";
 import { lookAt } from "./files.ts";
 import type { Sha256 } from "../key/hash.ts";
-import type { Manifest, Named, Trace } from "./trace.ts";
+import { type Manifest, type Named, type Trace, unlikeOutputs } from "./trace.ts";
 import { fillCatalog, Traces } from "./traces.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -115,8 +115,27 @@ export class LocalStore implements ArtifactStore, Workspace {
     return Promise.try(() => this.#traces.get(key));
   }
 
-  putTrace(trace: Trace): Promise<void> {
-    return Promise.try(() => this.#traces.put(trace));
+  putTrace(trace: Trace): Promise<PutTrace> {
+    return Promise.try(() => {
+      const first = this.#traces.get(trace.key);
+      const unlike = first ? unlikeOutputs(first, trace) : [];
+      if (first && unlike.length > 0) {
+        if (this.#isWhole(first)) {
+          this.#traces.putBeside(trace);
+          return { outputs: first.outputs, unlike };
+        }
+        const message = "part of what it names is lost, and was made again with other bits";
+        this.#traces.setAside(trace.key, message);
+      }
+      this.#traces.put(trace);
+      return { outputs: trace.outputs, unlike };
+    });
+  }
+
+  #isWhole({ outputs }: Trace): boolean {
+    return Object.values(outputs).every((output) =>
+      this.#blobs.outputState(output, { whole: true }) === "ok"
+    );
   }
 
   traceKeys(): Promise<readonly Sha256[]> {
@@ -163,13 +182,28 @@ export class LocalStore implements ArtifactStore, Workspace {
     return Promise.try(() => this.#blobs.copy(digest, path));
   }
 
+  /** Sets the trace of a key aside. */
+  setAsideTrace(key: Sha256, message: string): void {
+    this.#traces.setAside(key, message);
+  }
+
   setAside(path: string, message: string): void {
     if (this.#reading) return this.#onDamage(path, message);
     const folder = join(this.root, "aside");
-    Deno.mkdirSync(folder, { recursive: true });
     let target = join(folder, basename(path));
     for (let n = 2; lookAt(target); n++) target = join(folder, `${basename(path)}.${n}`);
-    Deno.renameSync(path, target);
+    try {
+      Deno.mkdirSync(folder, { recursive: true });
+      Deno.renameSync(path, target);
+    } catch (cause) {
+      throw new LockstepError(
+        `Cannot set ${path} aside as ${target}: ${
+          cause instanceof Error ? cause.message : cause
+        }; ` +
+          `it is to go, since ${message}; move it away`,
+        { cause },
+      );
+    }
     this.#onDamage(path, `${message}; set aside as ${target}`);
   }
 

@@ -3,12 +3,17 @@
  *
  * ```text
  * # What "fusion" with profile "smoke" produces. Written by reproduce, checked by --locked.
- * train/short/sinusoidal/add/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…
+ * train/short/sinusoidal/add/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…  "F1"=0.93
+ * latency/short/0  latency=measured
  * ```
+ *
+ * Where an output is measured, the line has no key and no metric: what such an instance reads or
+ * finds may be another with every run from scratch, and no result moved.
  *
  * @module
  */
 import { ConfigError } from "../errors.ts";
+import { readText, UnreadableError } from "./files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { writeAtomically } from "./sealed.ts";
@@ -22,7 +27,8 @@ export interface LockedOutput {
 
 /** One locked instance. */
 export interface LockEntry {
-  readonly key: Sha256;
+  /** Absent where an output is measured. */
+  readonly key?: Sha256;
   readonly outputs: Readonly<Record<string, LockedOutput>>;
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -31,7 +37,7 @@ export interface LockEntry {
 export type Lock = ReadonlyMap<string, LockEntry>;
 
 /**
- * Where the lock of a run stands. WASM gives the same bits on every machine, so its lock is the
+ * Where the lock of a run is. WASM gives the same bits on every machine, so its lock is the
  * one that is shared; another backend's says so in its name.
  */
 export function lockName(run: { experiment: string; profile: string; backend: string }): string {
@@ -40,27 +46,48 @@ export function lockName(run: { experiment: string; profile: string; backend: st
 }
 
 /** The line of the lock for a trace. */
-export function toEntry(trace: Trace): LockEntry {
-  const outputs = Object.entries(trace.outputs).map(([name, { exactness, sha256 }]) =>
+export function toEntry({ key, outputs, metrics }: Trace): LockEntry {
+  const locked = Object.entries(outputs).map(([name, { exactness, sha256 }]) =>
     [name, exactness === "measured" ? { exactness } : { exactness, sha256 }] as const
   );
-  return { key: trace.key, outputs: Object.fromEntries(outputs), metrics: trace.metrics };
+  const entry = { outputs: Object.fromEntries(locked) };
+  return isMeasured(entry) ? { ...entry, metrics: {} } : { key, ...entry, metrics };
+}
+
+function isMeasured({ outputs }: Pick<LockEntry, "outputs">): boolean {
+  return Object.values(outputs).some(({ exactness }) => exactness === "measured");
+}
+
+/** Names that are written as they are; any other is quoted as JSON does. */
+const PLAIN_NAME = /^(?!key$)[a-z][\w.]*$/;
+// deno-lint-ignore no-control-regex
+const PLAIN_INSTANCE = /^[^#"\s\0-\x1f\x7f][^"\s\0-\x1f\x7f]*$/;
+
+function quote(name: string, plain: RegExp): string {
+  return plain.test(name) ? name : JSON.stringify(name);
 }
 
 /** The text of a lock file. Measured outputs are named without a digest: theirs means nothing. */
 export function formatLock(run: { experiment: string; profile: string }, lock: Lock): string {
-  const lines = [...lock].map(([instance, { key, outputs, metrics }]) => {
-    const parts = Object.entries(outputs).sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([name, { exactness, sha256 }]) =>
-        exactness === "measured" ? `${name}=measured` : `${name}=${exactness}:${sha256}`
-      );
-    const figures = Object.entries(metrics).sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([name, value]) => `${name}=${value}`);
-    return [instance, `key=${key}`, ...parts, ...figures].join("  ");
-  });
+  const lines = [...lock].map(([instance, { key, outputs, metrics }]) =>
+    [
+      quote(instance, PLAIN_INSTANCE),
+      ...(key === undefined ? [] : [`key=${key}`]),
+      ...sorted(outputs).map(([name, { exactness, sha256 }]) =>
+        `${quote(name, PLAIN_NAME)}=${
+          exactness === "measured" ? exactness : `${exactness}:${sha256}`
+        }`
+      ),
+      ...sorted(metrics).map(([name, value]) => `${quote(name, PLAIN_NAME)}=${value}`),
+    ].join("  ")
+  );
   const title = `# What "${run.experiment}" with profile "${run.profile}" produces. ` +
     "Written by reproduce, checked by reproduce --locked.";
   return [title, ...lines.sort(), ""].join("\n");
+}
+
+function sorted<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1);
 }
 
 /**
@@ -69,14 +96,8 @@ export function formatLock(run: { experiment: string; profile: string }, lock: L
  * @throws {ConfigError} At a line that is not one.
  */
 export function readLock(path: string, name: string): Lock | undefined {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  return parseLock(text, name);
+  const text = readText(path);
+  return text === undefined ? undefined : parseLock(text, name);
 }
 
 /**
@@ -88,95 +109,63 @@ export function parseLock(text: string, name: string): Lock {
   const lock = new Map<string, LockEntry>();
   text.split("\n").forEach((line, index) => {
     if (line === "" || line.startsWith("#")) return;
-    const [instance = "", ...fields] = line.split("  ");
-    let key: Sha256 | undefined;
-    const outputs: Record<string, LockedOutput> = {};
-    const metrics: Record<string, number> = {};
-    for (const field of fields) {
-      const [, fieldName = "", value = ""] = /^([a-z][\w.]*)=(.+)$/.exec(field) ?? [];
-      const [, exactness, digest = ""] = /^(exact|numeric):(.*)$/.exec(value) ?? [];
-      if (fieldName === "key" && isSha256(value)) key = value;
-      else if (fieldName !== "" && value === "measured") outputs[fieldName] = { exactness: value };
-      else if (exactness !== undefined && isSha256(digest)) {
-        outputs[fieldName] = { exactness: exactness as Exactness, sha256: digest };
-      } else if (fieldName !== "" && value !== "" && Number.isFinite(Number(value))) {
-        metrics[fieldName] = Number(value);
-      } else {
-        throw new ConfigError(
-          `${name}:${index + 1}: not a lock line: "${field}" must be key=, output=kind:digest or ` +
-            `metric=number; restore the file, or run "deno task reproduce" to write it anew`,
-        );
-      }
-    }
-    if (!key || lock.has(instance)) {
+    const fail = (problem: string): never => {
       throw new ConfigError(
-        `${name}:${index + 1}: ${key ? `"${instance}" stands twice` : "the line has no key"}`,
+        `${name}:${index + 1}: not a lock line: ${problem}; restore the file, or run "deno task ` +
+          'reproduce" to write it again',
       );
-    }
-    lock.set(instance, { key, outputs, metrics });
+    };
+    const [instance, entry] = parseLine(line, fail);
+    if (lock.has(instance)) fail(`"${instance}" is there twice`);
+    lock.set(instance, entry);
   });
   return lock;
 }
 
-/** Writes a lock file if its content changed; says how many lines did. */
-export function writeLock(path: string, text: string): number {
-  let before = "";
+const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`;
+const INSTANCE = new RegExp(`${QUOTED}|[^\\s"]+`, "y");
+const FIELD = new RegExp(`  (${QUOTED}|[^\\s"=]+)=(\\S+)`, "y");
+
+function parseLine(line: string, fail: (problem: string) => never): [string, LockEntry] {
+  const unquote = (name: string): string => {
+    if (!name.startsWith('"')) return name;
+    try {
+      return JSON.parse(name);
+    } catch {
+      return fail(`${name} must be quoted as JSON is`);
+    }
+  };
+  INSTANCE.lastIndex = 0;
+  const instance = unquote(INSTANCE.exec(line)?.[0] ?? fail("it must begin with an instance"));
+  const keys: Sha256[] = [];
+  const outputs = new Map<string, LockedOutput>();
+  const metrics = new Map<string, number>();
+  for (let at = INSTANCE.lastIndex; at < line.length; at = FIELD.lastIndex) {
+    FIELD.lastIndex = at;
+    const [, written = "", value = ""] = FIELD.exec(line) ??
+      fail(`"${line.slice(at).trim()}" must be name=value after two spaces`);
+    const field = unquote(written);
+    const [, exactness, digest = ""] = /^(exact|numeric):(.*)$/.exec(value) ?? [];
+    if (written === "key" && isSha256(value)) keys.push(value);
+    else if (value === "measured") outputs.set(field, { exactness: value });
+    else if (exactness !== undefined && isSha256(digest)) {
+      outputs.set(field, { exactness: exactness as Exactness, sha256: digest });
+    } else if (/^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(value)) metrics.set(field, Number(value));
+    else fail(`"${written}=${value}" must be key=, output=kind:digest or metric=number`);
+  }
+  const entry = { outputs: Object.fromEntries(outputs), metrics: Object.fromEntries(metrics) };
+  const [key] = keys;
+  if (key === undefined && !isMeasured(entry)) fail("it has no key");
+  return [instance, key === undefined ? entry : { key, ...entry }];
+}
+
+/** Writes a lock file if its content changed; says whether it did. */
+export function writeLock(path: string, text: string): boolean {
   try {
-    before = Deno.readTextFileSync(path);
+    if (readText(path) === text) return false;
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!(error instanceof UnreadableError)) throw error;
   }
-  if (before === text) return 0;
   writeAtomically(path, text);
-  const old = new Set(before.split("\n"));
-  const lines = text.split("\n");
-  const kept = lines.filter((line) => old.has(line)).length;
-  return Math.max(lines.length, old.size) - kept;
-}
-
-/**
- * What in a run's result differs from the lock, one sentence each. Exact outputs must have the same
- * bits, and so must numeric ones, for a lock is of one backend; measured ones are not compared.
- */
-export function compareWithLock(
-  lock: Lock,
-  traces: ReadonlyMap<string, LockEntry>,
-  options: { readonly whole: boolean },
-): string[] {
-  const found: string[] = [];
-  for (const instance of options.whole ? lock.keys() : []) {
-    if (!traces.has(instance)) {
-      found.push(`${instance} is in the lock, and the run has no such instance`);
-    }
-  }
-  for (const [instance, now] of traces) {
-    const locked = lock.get(instance);
-    if (!locked) {
-      found.push(`${instance} is not in the lock`);
-      continue;
-    }
-    for (const [name, output] of Object.entries(now.outputs)) {
-      const before = locked.outputs[name];
-      if (before && before.exactness !== output.exactness) {
-        found.push(
-          `${instance}: output "${name}" must be ${before.exactness}, found ${output.exactness}`,
-        );
-      } else if (output.exactness === "measured") continue;
-      else if (!before) found.push(`${instance}: output "${name}" is not in the lock`);
-      else if (before.sha256 !== output.sha256) {
-        const [wanted, got] = [before.sha256, output.sha256].map((hash) => hash?.slice(0, 12));
-        found.push(
-          `${instance}: output "${name}" must be ${wanted}…, found ${got}…${figures(locked, now)}`,
-        );
-      }
-    }
-  }
-  return found;
-}
-
-function figures(locked: LockEntry, now: LockEntry): string {
-  const parts = Object.entries(now.metrics)
-    .filter(([name, value]) => locked.metrics[name] !== value)
-    .map(([name, value]) => `${name} ${locked.metrics[name] ?? "absent"} → ${value}`);
-  return parts.length > 0 ? ` (${parts.join(", ")})` : "";
+  return true;
 }

@@ -10,6 +10,15 @@ export function isPlainPath(path: string): boolean {
     path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
 }
 
+/** `a` and `a/b` of `a/b/c`: the folders a path leads through. */
+export function parentsOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
+/** Where the trace page is below `outputs/`. */
+export const TRACE_PAGE = "trace/index.html";
+
 /** The longest name of a file, in bytes, beside which there is room for a temporary suffix. */
 const MAX_NAME_BYTES = 230;
 

@@ -1,124 +1,247 @@
 /**
- * Lays copies of published outputs in `outputs/`, for people, and records which run laid which. A
+ * Writes copies of published outputs to `outputs/`, for people, and records which run wrote which. A
  * file there is a copy, never a link: whoever edits it can't damage the store.
  *
  * @module
  */
-import { dirname, join } from "node:path";
-import { statOf } from "./catalog.ts";
-import { ConfigError } from "../errors.ts";
+import { join } from "node:path";
+import type { ArtifactStore } from "./artifact_store.ts";
+import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
-import type { Instance } from "../plan/graph.ts";
-import { hashFile, type Sha256 } from "../key/hash.ts";
-import type { Result } from "../run/run.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Graph, Instance } from "../plan/graph.ts";
+import type { Sha256 } from "../key/hash.ts";
+import { type Content, OutputsFolder } from "./outputs_folder.ts";
+import { parentsOf, publishPathProblem, TRACE_PAGE } from "./paths.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
-import type { LocalStore } from "./local_store.ts";
-import { isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
-import { TRACE_PAGE } from "../views/trace_page.ts";
+import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
+import type { Manifest, OutputRecord, Trace } from "./trace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** A file below `outputs/` and where it came from. */
-export interface Publication {
+export interface Publication extends Content {
   /** `fusion.smoke`. */
   readonly run: string;
   readonly instance: string;
   readonly key: Sha256;
-  readonly sha256: Sha256;
 }
 
-/** Path below `outputs/` to what was laid there. */
+/** Path below `outputs/` to what was written there. */
 export type Publications = Readonly<Record<string, Publication>>;
 
-/** What stands in `outputs/`, as it was laid there. */
+/** What instances left: their keys and outputs. */
+export type Results = ReadonlyMap<
+  Instance,
+  { readonly key: Sha256; readonly outputs: Trace["outputs"] }
+>;
+
+/** The run whose results are published. */
+export interface PublishingRun {
+  /** `fusion.smoke`. */
+  readonly name: string;
+  /** Whether these are all its results: then what it published before and does not now is removed. */
+  readonly whole: boolean;
+  /** Where `outputs/` is. */
+  readonly folder: string;
+}
+
+/** Where what is published comes from, and where it is recorded. */
+export interface PublishingPlaces {
+  readonly store: ArtifactStore;
+  readonly workspace: Workspace;
+}
+
+function recordPath(workspace: Workspace): string {
+  return join(workspace.root, "published.json");
+}
+
+/** What is in `outputs/`, as it was written there. */
 export function readPublications(workspace: Workspace): Publications {
-  return readSealed(join(workspace.root, "published.json"), {
-    parse: (value) => isRecordOf(value, isPublication) ? value as Publications : undefined,
+  return readSealed(recordPath(workspace), {
+    parse: (value) =>
+      isRecordOf(value, isPublication) &&
+        Object.keys(value).every((path) => publishPathProblem(path) === undefined)
+        ? value as Publications
+        : undefined,
     onDamage: (path, message) => workspace.setAside(path, message),
   }) ?? {};
 }
 
 function isPublication(value: unknown): boolean {
   return isRecord(value) && isText(value["run"]) && isText(value["instance"]) &&
-    isDigest(value["key"]) && isDigest(value["sha256"]);
+    isDigest(value["key"]) && isDigest(value["sha256"]) && isCount(value["bytes"]);
+}
+
+/**
+ * Checks where a graph's outputs are to be published, before anything runs.
+ *
+ * @throws {ConfigError} At a path that may not be used.
+ */
+export function checkPublishPaths(graph: Graph): void {
+  for (const { name, node, params } of graph) {
+    for (const { publish } of Object.values(node.stage.outputs)) {
+      if (publish !== undefined) checkPath(publish(params), name);
+    }
+  }
+}
+
+function checkPath(path: string, instance: string): void {
+  const problem = publishPathProblem(path);
+  if (problem === undefined) return;
+  throw new ConfigError(
+    `Cannot publish ${
+      JSON.stringify(path)
+    }, which ${instance} writes: the path below outputs/ must ` +
+      `${problem}`,
+  );
+}
+
+/**
+ * What results publish, if `outputs/` and its record are as {@linkcode publish} would leave them;
+ * else `undefined`.
+ */
+export async function publishedAlready(
+  run: PublishingRun,
+  results: Results,
+  { store, workspace }: PublishingPlaces,
+): Promise<Publications | undefined> {
+  const files = await collect(run.name, results, store);
+  const before = readPublications(workspace);
+  const folder = new OutputsFolder(run.folder, workspace);
+  const isSame = Object.entries(files).every(([path, file]) =>
+    sameEntry(before[path], file) && folder.holds(path, file)
+  );
+  return isSame && staleOf(run, before, files).length === 0 ? files : undefined;
+}
+
+function sameEntry(a: Publication | undefined, b: Publication): boolean {
+  return a?.run === b.run && a.instance === b.instance && a.key === b.key && a.sha256 === b.sha256;
+}
+
+/** What a run published before and does not now. */
+function staleOf(
+  run: PublishingRun,
+  before: Publications,
+  files: Publications,
+): [string, Publication][] {
+  return Object.entries(before).filter(([path, { run: owner }]) =>
+    run.whole && owner === run.name && !Object.hasOwn(files, path)
+  );
 }
 
 /**
  * Brings `outputs/` up to date with a run's results: writes what is missing or differs. What someone
- * changed is set aside in the store, and told. After a whole run it removes what an earlier run of
+ * changed or put there is set aside in the store. After a whole run it removes what an earlier run of
  * that name published and this one does not, unless someone changed it.
  *
  * @returns What the results publish, written now or there before.
- * @throws {ConfigError} If two instances publish at one path, or one at the trace page's.
+ * @throws {ConfigError} If a path may not be used, or two instances publish at one; then nothing was
+ * written.
  */
 export async function publish(
-  run: { readonly name: string; readonly whole: boolean; readonly folder: string },
-  results: ReadonlyMap<Instance, Result>,
-  store: LocalStore,
+  run: PublishingRun,
+  results: Results,
+  { store, workspace }: PublishingPlaces,
   listener: Listener,
 ): Promise<Publications> {
-  const before = readPublications(store);
   const files = await collect(run.name, results, store);
-  for (const [path, { sha256, instance }] of Object.entries(files)) {
-    const target = join(run.folder, path);
-    const found = statOf(target) === undefined ? undefined : hashFile(target);
-    if (found === sha256) continue;
-    const laid = before[path]?.sha256;
-    if (found !== undefined && laid !== undefined && found !== laid) {
-      store.setAside(target, "it was changed since a run laid it there");
-    }
-    Deno.mkdirSync(dirname(target), { recursive: true });
-    const scratch = `${target}.${Deno.pid}.tmp`;
-    Deno.copyFileSync(store.blobPath(sha256), scratch);
-    Deno.chmodSync(scratch, 0o644);
-    Deno.renameSync(scratch, target);
-    listener({ event: "published", path, instance });
+  const before = readPublications(workspace);
+  const folder = new OutputsFolder(run.folder, workspace);
+  folder.checkInside(Object.keys(files));
+  const stale = staleOf(run, before, files);
+  for (const [path, file] of stale) folder.remove(path, file);
+  for (const [path, file] of Object.entries(files)) {
+    if (folder.holds(path, file)) continue;
+    await folder.write(path, { content: file, before: before[path], store });
+    listener({ event: "published", path, instance: file.instance });
   }
-  const kept = Object.entries(before).filter(([path, { run: owner, sha256 }]) => {
-    if (!run.whole || owner !== run.name || path in files) return true;
-    const target = join(run.folder, path);
-    if (holds(target, sha256)) Deno.removeSync(target);
-    return false;
-  });
-  writeSealed(join(store.root, "published.json"), { ...Object.fromEntries(kept), ...files });
+  const gone = new Set(stale.map(([path]) => path));
+  const kept = Object.entries(before).filter(([path]) => !gone.has(path));
+  writeSealed(recordPath(workspace), { ...Object.fromEntries(kept), ...files });
   return files;
 }
 
+/** Sets aside what a run published: no experiment has that run any more. */
+export function unpublish(
+  name: string,
+  { folder, workspace }: { readonly folder: string; readonly workspace: Workspace },
+): void {
+  const before = readPublications(workspace);
+  const outputs = new OutputsFolder(folder, workspace);
+  for (const [path, { run }] of Object.entries(before)) {
+    if (run === name) outputs.setAside(path, `${name} published it`);
+  }
+  const kept = Object.entries(before).filter(([, { run }]) => run !== name);
+  writeSealed(recordPath(workspace), Object.fromEntries(kept));
+}
+
+/** What results publish, and where. */
 async function collect(
   run: string,
-  results: ReadonlyMap<Instance, Result>,
-  store: LocalStore,
-): Promise<Record<string, Publication>> {
-  const files: Record<string, Publication> = {};
+  results: Results,
+  store: ArtifactStore,
+): Promise<Publications> {
+  const files = new Map<string, Publication>();
   for (const [{ name: instance, node, params }, { key, outputs }] of results) {
     for (const [name, output] of Object.entries(outputs)) {
       // Of the declaration as it is now: a path is no part of a key, nor of what was made under it.
       const place = node.stage.outputs[name]?.publish?.(params);
       if (place === undefined) continue;
-      const found: [string, Sha256][] = output.kind === "file"
-        ? [[place, output.sha256]]
-        : Object.entries(await store.manifest(output.sha256) ?? {})
-          .map(([path, { sha256 }]) => [`${place}/${path}`, sha256]);
-      for (const [path, sha256] of found) {
-        if (path === TRACE_PAGE) {
-          throw new ConfigError(
-            `Cannot publish outputs/${path}: the trace page stands there, and ${instance} writes it ` +
-              "too; publish it elsewhere",
-          );
-        }
-        const other = files[path];
-        if (other) {
-          throw new ConfigError(
-            `Cannot publish outputs/${path}: each path must come from one instance, and both ` +
-              `${other.instance} and ${instance} write it`,
-          );
-        }
-        files[path] = { run, instance, key, sha256 };
+      const found: [string, Content][] = output.kind === "file"
+        ? [[place, output]]
+        : Object.entries(await manifestOf(output, instance, store))
+          .map(([path, content]) => [`${place}/${path}`, content]);
+      for (const [path, { sha256, bytes }] of found) {
+        checkPath(path, instance);
+        checkFree(path, instance, files);
+        files.set(path, { run, instance, key, sha256, bytes });
       }
     }
   }
-  return files;
+  const folders = new Set([...files.keys()].flatMap(parentsOf));
+  for (const [path, { instance }] of files) {
+    if (!folders.has(path)) continue;
+    throw new ConfigError(
+      `Cannot publish outputs/${path}: it must be a file or a folder, and ${instance} writes a file ` +
+        "where others write into a folder; publish one of them elsewhere",
+    );
+  }
+  return Object.fromEntries(files);
 }
 
-function holds(path: string, digest: Sha256): boolean {
-  return statOf(path) !== undefined && hashFile(path) === digest;
+async function manifestOf(
+  { sha256 }: OutputRecord,
+  instance: string,
+  store: ArtifactStore,
+): Promise<Manifest> {
+  const manifest = await store.manifest(sha256);
+  if (manifest) return manifest;
+  throw new LockstepError(
+    `Cannot publish what ${instance} made: the store must hold the manifest ${sha256}, and does not; ` +
+      "run again, which makes it again",
+  );
+}
+
+/** Refuses a path at which something else is to be. */
+function checkFree(
+  path: string,
+  instance: string,
+  files: ReadonlyMap<string, Publication>,
+): void {
+  if (overlaps(path, TRACE_PAGE)) {
+    throw new ConfigError(
+      `Cannot publish outputs/${path}: the place is taken by the trace page, and ${instance} writes ` +
+        "there too; publish it elsewhere",
+    );
+  }
+  const other = files.get(path);
+  if (other) {
+    throw new ConfigError(
+      `Cannot publish outputs/${path}: each path must come from one instance, and both ` +
+        `${other.instance} and ${instance} write it`,
+    );
+  }
+}
+
+function overlaps(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }

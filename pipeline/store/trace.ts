@@ -57,6 +57,22 @@ export function namedBy(trace: Trace): Named[] {
   ];
 }
 
+/** An output that a key made twice, with other bits. */
+export interface UnlikeOutput {
+  readonly output: string;
+  readonly first: Sha256;
+  readonly again: Sha256;
+}
+
+/** The outputs in which two traces of one key differ though they must not: all but measured ones. */
+export function unlikeOutputs(first: Trace, again: Trace): UnlikeOutput[] {
+  return Object.entries(again.outputs).flatMap(([output, { exactness, sha256 }]) => {
+    const before = first.outputs[output];
+    if (!before || exactness === "measured" || before.sha256 === sha256) return [];
+    return [{ output, first: before.sha256, again: sha256 }];
+  });
+}
+
 /** A folder's content: relative path to digest and size, sorted by path. */
 export type Manifest = Readonly<
   Record<string, { readonly sha256: Sha256; readonly bytes: number }>

@@ -7,7 +7,8 @@ import { dirname, join } from "node:path";
 import { type Catalog, sameStat, toRow } from "./catalog.ts";
 import { LockstepError } from "../errors.ts";
 import { entriesBelow, lookAt, readText } from "./files.ts";
-import { isSha256, type Sha256 } from "../key/hash.ts";
+import { canonicalJson } from "../key/canonical.ts";
+import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import { seal, SealError, unseal, writeAtomically } from "./sealed.ts";
 import { toTrace, type Trace } from "./trace.ts";
 import type { Workspace } from "./workspace.ts";
@@ -47,11 +48,29 @@ export class Traces {
     return trace;
   }
 
+  /** Writes a trace as the one of its key. */
   put(trace: Trace): void {
     const path = this.path(trace.key);
+    const inWay = lookAt(path);
+    if (inWay && inWay.kind !== "a file") {
+      this.#workspace.setAside(path, `must be a file, found ${inWay.kind}`);
+    }
     Deno.mkdirSync(dirname(path), { recursive: true });
     writeAtomically(path, seal(trace));
     this.#catalog.putTrace(toRow(trace, lookAt(path)!.stat));
+  }
+
+  /** Writes a trace beside the one of its key, under a name that says what was made. */
+  putBeside(trace: Trace): void {
+    const made = Object.entries(trace.outputs).map(([name, { sha256 }]) => [name, sha256]);
+    const name = sha256(canonicalJson(Object.fromEntries(made))).slice(0, 16);
+    writeAtomically(this.path(trace.key).replace(/json$/, `${name}.json`), seal(trace));
+  }
+
+  /** Sets the trace of a key aside. */
+  setAside(key: Sha256, message: string): void {
+    this.#workspace.setAside(this.path(key), message);
+    this.#catalog.removeTrace(key);
   }
 
   keys(): Sha256[] {

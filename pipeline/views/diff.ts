@@ -40,8 +40,9 @@ export function diffRuns(before: Side, now: Side): RunDiff {
     both,
     causes,
     cutOffs: findCutOffs(both, now),
-    unexplained: both.filter(({ instance, standing }) =>
-      ["changed", "unmoved", "uncompared"].includes(standing) && !explained.has(instance)
+    unexplained: both.filter(({ instance, standing, changes }) =>
+      ["changed", "unmoved", "uncompared"].includes(standing) && changes?.length !== 0 &&
+      !explained.has(instance)
     ).map(({ instance }) => instance),
   };
 }
@@ -49,25 +50,32 @@ export function diffRuns(before: Side, now: Side): RunDiff {
 function diffInstance(instance: string, before: Side, now: Side): InstanceDiff {
   const [old, current] = [before.lock.get(instance)!, now.lock.get(instance)!];
   const outputs = differingOutputs(old, current);
-  const sameKey = old.key === current.key;
   const [oldTrace, trace] = [before.traces.get(instance), now.traces.get(instance)];
+  const [oldKey, key] = [old.key ?? oldTrace?.key, current.key ?? trace?.key];
+  // A lock has no key of what is measured.
+  const sameKey = oldKey === undefined || key === undefined ? undefined : oldKey === key;
+  const moved = outputs.length > 0;
   const found = oldTrace && trace ? changes(oldTrace.ingredients, trace.ingredients) : undefined;
   const code = found?.some(({ ingredient }) => ingredient === "code") ?? false;
   return {
     instance,
-    standing: standingOf(current, { sameKey, moved: outputs.length > 0 }),
+    standing: standingOf(current, { sameKey, moved }),
     outputs,
     metrics: metricDeltas(old.metrics, current.metrics),
-    changes: sameKey ? [] : found,
+    changes: sameKey ?? !moved ? [] : found,
     sources: code ? changes(oldTrace!.sources, trace!.sources).map((one) => one.ingredient) : [],
   };
 }
 
-function standingOf(now: LockEntry, o: { sameKey: boolean; moved: boolean }): Standing {
-  if (o.sameKey) return o.moved ? "unstable" : "same";
-  if (o.moved) return "changed";
+function standingOf(
+  now: LockEntry,
+  { sameKey, moved }: { sameKey: boolean | undefined; moved: boolean },
+): Standing {
+  if (sameKey) return moved ? "unstable" : "same";
+  if (moved) return "changed";
   const outputs = Object.values(now.outputs);
-  return outputs.some(({ exactness }) => exactness !== "measured") ? "unmoved" : "uncompared";
+  if (outputs.every(({ exactness }) => exactness === "measured")) return "uncompared";
+  return sameKey === undefined ? "same" : "unmoved";
 }
 
 function differingOutputs(before: LockEntry, now: LockEntry): string[] {

@@ -8,21 +8,21 @@
  *
  * @module
  */
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { LockstepError } from "../errors.ts";
 import { allTraces, ancestry, inputsOf, makersOf, manifestsOf } from "./ancestry.ts";
-import { statOf } from "../store/catalog.ts";
+import { lookAt, readText } from "../store/files.ts";
 import { sha256 } from "../key/hash.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { openLockFile } from "../store/mutex.ts";
+import { OutputsFolder } from "../store/outputs_folder.ts";
+import { TRACE_PAGE } from "../store/paths.ts";
 import { readPublications } from "../store/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { publishedBytes, type Shown, tracePage } from "./trace_page/page.ts";
-
-/** Where the page stands below `outputs/`. */
-export const TRACE_PAGE = "trace/index.html";
 
 /**
  * Writes the page, if something changed or there is none. Two runs that end at once take turns, so
@@ -34,10 +34,12 @@ export async function keepTracePage(
   { changed }: { readonly changed: boolean },
 ): Promise<void> {
   const path = join(outputs, TRACE_PAGE);
-  if (!changed && statOf(path)) return;
+  if (!changed && lookAt(path)) return;
+  const folder = new OutputsFolder(outputs, places.workspace);
+  folder.checkInside([TRACE_PAGE]);
   using turn = openLockFile(join(places.workspace.root, "trace_page.lock"));
   turn.lockSync(true);
-  Deno.mkdirSync(dirname(path), { recursive: true });
+  folder.makeWay(TRACE_PAGE, { isOwn: () => holdsPage(path) });
   writeAtomically(path, sealPage(tracePage(await collectShown(places))));
 }
 
@@ -83,6 +85,16 @@ export async function collectShown({ store, workspace }: Places): Promise<Shown>
 /** A page with its own digest as its last line, so that an altered byte is noticed. */
 export function sealPage(page: string): string {
   return `${page}<!-- sha256 ${sha256(page)} -->\n`;
+}
+
+/** Whether a page is at a path, every byte as it was written. */
+export function holdsPage(path: string): boolean {
+  try {
+    return isSealedPage(readText(path) ?? "");
+  } catch (error) {
+    if (error instanceof LockstepError) return false;
+    throw error;
+  }
 }
 
 /** Whether every byte of a page is as {@linkcode sealPage} left it. */

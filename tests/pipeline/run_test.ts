@@ -213,7 +213,7 @@ Deno.test("--locked fails where a result differs from the lock and leaves it as 
   project.edit("lib/grow.ts", '"of "', '"out of "');
   const differs = await project.run(["reproduce", "--locked"]);
   assertEquals(differs.code, 1);
-  assertMatch(differs.stdout, /1 results differ:\s+gather: output "page" must be [0-9a-f]{12}…/);
+  assertMatch(differs.stdout, /1 result differs:\s+gather: output "page" must be [0-9a-f]{12}…/);
   assertEquals(project.read("lock/toy.smoke.lock"), lock);
 });
 

@@ -128,12 +128,15 @@ Deno.test("audit reports an altered or missing trace page, and --repair makes it
   assertEquals(project.read(PAGE), page);
 });
 
-Deno.test("an output that would be laid in the trace page's place is refused", async () => {
+Deno.test("an output that would be published in the trace page's place is refused", async () => {
   using project = toyProject();
   project.edit("stages/gather.ts", '"report/page.txt"', '"trace/index.html"');
   const ended = await project.run(["reproduce"]);
   assertEquals(ended.code, 1);
-  assertStringIncludes(ended.stderr, "the trace page stands there, and gather writes it too");
+  assertStringIncludes(
+    ended.stderr,
+    "the place is taken by the trace page, and gather writes there too",
+  );
 });
 
 Deno.test("what names and params hold is text on the page, never markup", async () => {
@@ -164,7 +167,9 @@ Deno.test("what names and params hold is text on the page, never markup", async 
   });
   record({ [trace.instance]: trace.key }, own);
   writeSealed(join(own.root, "published.json"), {
-    [`a/${EVIL}#%`]: { run: "toy.smoke", instance: trace.instance, key: trace.key, sha256: digest },
+    [`a/${EVIL}#%`]: {
+      ...{ run: "toy.smoke", instance: trace.instance, key: trace.key, sha256: digest, bytes: 1 },
+    },
   });
   const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();

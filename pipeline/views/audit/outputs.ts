@@ -1,0 +1,118 @@
+/**
+ * The part of the audit that compares `outputs/` with what was published there.
+ *
+ * @module
+ */
+import { join, relative } from "node:path";
+import { type Found, lookAt, sortedEntries } from "../../store/files.ts";
+import { hashFiles } from "../../store/hash_pool.ts";
+import { TRACE_PAGE } from "../../store/paths.ts";
+import type { Publications } from "../../store/publish.ts";
+import { holdsPage } from "../trace_page.ts";
+import type { Manifests } from "./blobs.ts";
+import { type Audit, type Finding, type SizedFile } from "./finding.ts";
+import type { IntactTraces } from "./traces.ts";
+
+/** What is in `outputs/` must be what was written there, and nothing else. Returns what is. */
+export async function auditOutputs(
+  audit: Audit,
+  publications: Publications,
+): Promise<readonly SizedFile[]> {
+  const present = [...walk(audit.outputs, audit.store.root)];
+  const digests = await hashFiles(present.flatMap((file) => {
+    const published = publications[relative(audit.outputs, file.path)];
+    return file.kind === "a file" && published?.bytes === file.bytes ? [file] : [];
+  }));
+  const there = new Set<string>();
+  for (const { path, kind } of present) {
+    const name = relative(audit.outputs, path);
+    there.add(name);
+    if (name === TRACE_PAGE) continue;
+    const published = publications[name];
+    if (!published) {
+      const half = /^(.*)\.\d+\.tmp$/.exec(name)?.[1];
+      const isLeftover = half !== undefined && kind === "a file" &&
+        (half === TRACE_PAGE || publications[half] !== undefined);
+      audit.findings.push({
+        ...{ problem: isLeftover ? "leftover" : "orphaned", what: "output", path, instances: [] },
+        message: isLeftover ? "a file half written" : "no run wrote it",
+      });
+      continue;
+    }
+    if (digests.get(path) === published.sha256) continue;
+    const message = kind === "a file"
+      ? "its content is not what was written there"
+      : `it must be a file, found ${kind}`;
+    report(audit, { problem: "altered", path, message, ...published });
+  }
+  for (const [name, published] of Object.entries(publications)) {
+    if (there.has(name)) continue;
+    const [path, message] = [join(audit.outputs, name), "a run wrote it"];
+    report(audit, { problem: "missing", path, message, ...published });
+  }
+  return present;
+}
+
+/** What is published must be what a trace of the key made. */
+export function auditPublications(
+  audit: Audit,
+  publications: Publications,
+  { byKey, manifests }: { readonly byKey: IntactTraces["byKey"]; readonly manifests: Manifests },
+): void {
+  for (const [name, published] of Object.entries(publications)) {
+    const outputs = Object.values(byKey.get(published.key)?.outputs ?? {});
+    const isMade = outputs.some(({ kind, sha256 }) =>
+      kind === "file"
+        ? sha256 === published.sha256
+        // What a lost manifest held can't be known; that it is lost is a finding of its own.
+        : Object.values(manifests.get(sha256) ?? { lost: published })
+          .some((entry) => entry.sha256 === published.sha256)
+    );
+    if (isMade) continue;
+    const message = `no trace says that ${published.key} made it`;
+    report(audit, { problem: "orphaned", path: join(audit.outputs, name), message, ...published });
+  }
+}
+
+function report(
+  { findings }: Audit,
+  { problem, path, message, instance, run }: {
+    readonly problem: Finding["problem"];
+    readonly path: string;
+    readonly message: string;
+    readonly instance: string;
+    readonly run: string;
+  },
+): void {
+  findings.push({ problem, what: "output", path, instances: [instance], message, run });
+}
+
+/** The trace page must be there once a run was recorded, and as it was written. */
+export function auditTracePage({ outputs, findings }: Audit, runs: readonly string[]): void {
+  const path = join(outputs, TRACE_PAGE);
+  const there = lookAt(path) !== undefined;
+  if (there ? holdsPage(path) : runs.length === 0) return;
+  findings.push({
+    problem: there ? "altered" : "missing",
+    what: "output",
+    path,
+    instances: [],
+    message: there ? "its content does not match its seal" : "every run leaves one",
+    ...(runs[0] === undefined ? {} : { run: runs[0] }),
+  });
+}
+
+function* walk(
+  folder: string,
+  except: string,
+): Generator<SizedFile & { readonly kind: Found["kind"] }> {
+  for (const { name, isDirectory } of sortedEntries(folder)) {
+    const path = join(folder, name);
+    if (path === except || name === ".gitignore") continue;
+    if (isDirectory) yield* walk(path, except);
+    else {
+      const found = lookAt(path);
+      if (found) yield { path, bytes: found.stat.size, kind: found.kind };
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The part of the audit that reads the records of runs, and compares locks and the code that is kept
+ * with what they are of.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { explain } from "../../errors.ts";
+import { hashFile, isSha256, sha256 } from "../../key/hash.ts";
+import { readDocument, valueAt } from "../../config/document.ts";
+import { lookAt, readBytes, readText, sortedEntries } from "../../store/files.ts";
+import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
+import { compareWithLock } from "../../store/lock_comparison.ts";
+import { formatLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
+import type { Publications } from "../../store/publish.ts";
+import { unseal } from "../../store/sealed.ts";
+import type { Workspace } from "../../store/workspace.ts";
+import { type Audit, type Finding, isHalfWritten } from "./finding.ts";
+import type { IntactTraces } from "./traces.ts";
+
+/** Runs by name, `fusion.smoke`. */
+export type Runs = ReadonlyMap<string, LatestRun>;
+
+/** A workspace in which what is damaged becomes a finding and stays where it is. */
+export function watchedWorkspace({ store, findings }: Audit): Workspace {
+  return {
+    root: store.root,
+    setAside: (path, message) =>
+      findings.push({ problem: "altered", what: "record", path, instances: [], message }),
+  };
+}
+
+/** Reads the records of the latest runs. */
+export function auditRuns(audit: Audit): Runs {
+  const workspace = watchedWorkspace(audit);
+  const runs = new Map<string, LatestRun>();
+  const folder = join(audit.store.root, "runs");
+  for (const { name: file } of sortedEntries(folder)) {
+    const name = /^(.+)\.json$/.exec(file)?.[1];
+    if (name === undefined) {
+      const problem = isHalfWritten(file) ? "leftover" : "orphaned";
+      const [path, message] = [join(folder, file), "its name is not that of a record"];
+      audit.findings.push({ problem, what: "record", path, instances: [], message });
+      continue;
+    }
+    const run = readLatest(name, workspace);
+    if (run) runs.set(name, run);
+  }
+  return runs;
+}
+
+/**
+ * Whether the experiments as they are have a run. Where a file can't be read, it may have.
+ */
+export function hasRun(root: string, run: string): boolean {
+  const [, experiment = "", profile = ""] = /^([^.]+)\.(.+)$/.exec(run) ?? [];
+  const name = `experiments/${experiment}.yaml`;
+  if (!lookAt(join(root, name))) return false;
+  try {
+    const { value } = readDocument(join(root, name), name);
+    return valueAt(value, ["profiles", profile]) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+/** What records and traces must have to do with each other. */
+export function auditReferences(
+  audit: Audit,
+  { runs, traces, publications }: {
+    readonly runs: Runs;
+    readonly traces: IntactTraces;
+    readonly publications: Publications;
+  },
+): void {
+  const { root, store, findings } = audit;
+  for (const [name, run] of runs) {
+    for (const [instance, key] of Object.entries(run.keys)) {
+      if (traces.byKey.has(key)) continue;
+      const [path, message] = [store.tracePath(key), `the latest run of ${name} names it`];
+      const finding = { path, instances: [instance], message, run: name };
+      findings.push({ problem: "missing", what: "trace", ...finding });
+    }
+  }
+  const publishing = new Set(Object.values(publications).map(({ run }) => run));
+  const tracing = [...traces.byKey.values()].map(({ run }) => run);
+  const damaged = new Set(findings.map(({ path }) => path));
+  for (const name of new Set([...publishing, ...tracing])) {
+    const path = latestPath(name, store);
+    if (runs.has(name) || damaged.has(path)) continue;
+    // Traces outlive the experiments they were made for, and then so may the lack of a record.
+    if (!publishing.has(name) && !hasRun(root, name)) continue;
+    const message = "what it left names the run";
+    findings.push({ problem: "missing", what: "record", path, instances: [], message, run: name });
+  }
+}
+
+/**
+ * Locks must be as the latest run left or checked them, and say what the store's traces say. A key
+ * that the store lacks is none of its concern: a run that agreed with the lock may have other keys.
+ * Returns the locks that could not be checked.
+ */
+export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): string[] {
+  const checked = new Set<string>();
+  for (const [name, run] of runs) {
+    if (run.lock === undefined) continue;
+    const shown = lockName(run);
+    checked.add(shown);
+    const report = (problem: Finding["problem"], instances: string[], message: string) =>
+      audit.findings.push({ problem, what: "lock", path: shown, instances, message, run: name });
+    if (!lookAt(join(audit.root, shown))) report("missing", [], "the latest run left one");
+    else {
+      try {
+        for (const [instances, message] of lockProblems(audit, run, traces)) {
+          report("altered", instances, message);
+        }
+      } catch (error) {
+        report("altered", [], explain(error));
+      }
+    }
+  }
+  return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
+    .filter((name) => name.endsWith(".lock") && name !== "lock/deno.lock" && !checked.has(name));
+}
+
+function* lockProblems(
+  { root }: Audit,
+  run: LatestRun,
+  { byKey }: IntactTraces,
+): Generator<[instances: string[], message: string]> {
+  const shown = lockName(run);
+  const path = join(root, shown);
+  const lock = readLock(path, shown)!;
+  if (hashFile(path) !== run.lock) yield [[], "it is not as the latest run left it"];
+  if (formatLock(run, lock) !== readText(path)) yield [[], "its text is not as it was written"];
+  for (const [instance, entry] of lock) {
+    const trace = entry.key === undefined ? undefined : byKey.get(entry.key);
+    if (!trace) continue;
+    const now = new Map([[instance, toEntry(trace)]]);
+    const differences = compareWithLock(new Map([[instance, entry]]), now, { whole: true });
+    for (const { message } of differences) yield [[instance], message];
+  }
+}
+
+/** The code that is kept must be what its names say. */
+export function auditCode({ store, findings }: Audit): void {
+  const folder = join(store.root, "code");
+  for (const { name } of sortedEntries(folder)) {
+    const path = join(folder, name);
+    const report = (problem: Finding["problem"], message: string) =>
+      findings.push({ problem, what: "code", path, instances: [], message });
+    try {
+      if (isHalfWritten(name)) report("leftover", "a file half written");
+      else if (/\.(map|json)$/.test(name)) unseal(readText(path) ?? "", path);
+      else if (!isSha256(name)) report("orphaned", "its name is not that of code");
+      else if (sha256(readBytes(path) ?? "") !== name) {
+        report("altered", "its content is other code");
+      }
+    } catch (error) {
+      report("altered", explain(error));
+    }
+  }
+}
