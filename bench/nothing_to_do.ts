@@ -94,7 +94,7 @@ async function fill(root: string): Promise<number> {
     const decision = await decide(instance, (from) => outputs.get(from)!, planInput);
     if (decision.action !== "run") throw new Error(`${instance.name} is not to run`);
     const text = JSON.stringify(instance.params);
-    const sha256 = await store.putText(text);
+    const sha256 = await store.put(text);
     const made = {
       text: { sha256, bytes: text.length, kind: "file", exactness: "exact" } as const,
     };

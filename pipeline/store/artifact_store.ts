@@ -51,8 +51,8 @@ export interface ArtifactStore {
 
   /** Stores a file, which is the store's from then on. */
   putFile(path: string): Promise<{ sha256: Sha256; bytes: number }>;
-  /** Stores a text. */
-  putText(text: string): Promise<Sha256>;
+  /** Stores a text or some bytes. */
+  put(content: string | Uint8Array<ArrayBuffer>): Promise<Sha256>;
   /** A blob as text; `undefined` if it is missing or damaged. */
   readText(digest: Sha256): Promise<string | undefined>;
   /** What a folder output holds; `undefined` if its blob is missing, damaged or no manifest. */

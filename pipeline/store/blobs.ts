@@ -120,13 +120,13 @@ export class Blobs {
     return { sha256: digest, bytes: stat.size };
   }
 
-  /** Stores a text and returns its digest. */
-  putText(text: string): Sha256 {
-    const digest = sha256(text);
+  /** Stores a text or some bytes and returns their digest. */
+  put(content: string | Uint8Array<ArrayBuffer>): Sha256 {
+    const digest = sha256(content);
     const path = this.path(digest);
     if (this.check(digest) !== "ok") {
       this.#makeFolder(dirname(path));
-      writeAtomically(path, text, 0o444);
+      writeAtomically(path, content, 0o444);
       this.#catalog.putBlob(digest, lookAt(path)!.stat);
     }
     return digest;

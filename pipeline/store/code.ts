@@ -166,11 +166,15 @@ function keep(
 ): Bundle {
   if (store.catalog.inMemory) return bundle;
   for (const [digest, content] of contents) {
-    if (!isWhole(store, digest)) writeAtomically(codePath(store, digest), content);
+    const path = codePath(store, digest);
+    if (contentOf(store, digest) === undefined && isFree(store, path)) {
+      writeAtomically(path, content);
+    }
   }
-  writeSealed(`${codePath(store, bundle.code)}.map`, map);
+  const place = `${codePath(store, bundle.code)}.map`;
+  if (isFree(store, place)) writeSealed(place, map);
   const record: Remembered = { format: BUNDLE_FORMAT, root, files: files.record(read), bundle };
-  writeSealed(recordPath(store, stage), record);
+  if (isFree(store, recordPath(store, stage))) writeSealed(recordPath(store, stage), record);
   return bundle;
 }
 
@@ -188,6 +192,14 @@ function readRecord(workspace: Workspace, stage: string): Remembered | undefined
         : undefined,
     onDamage: (path, message) => workspace.setAside(path, message),
   });
+}
+
+/** Whether a file may be written at a path: what is no file is set aside, unless that can't be. */
+function isFree(workspace: Workspace, path: string): boolean {
+  const found = lookAt(path);
+  if (!found || found.kind === "a file") return true;
+  workspace.setAside(path, `a file must be here, found ${found.kind}`);
+  return lookAt(path) === undefined;
 }
 
 /** Where a module, or a manifest of modules, is kept. */
@@ -246,7 +258,7 @@ export async function keepCode(
 ): Promise<void> {
   for (const digest of digestsOf(workspace, bundle)) {
     if (await store.check(digest) === "ok") continue;
-    await store.putText(new TextDecoder().decode(readCode(workspace, digest)));
+    await store.put(readCode(workspace, digest));
   }
 }
 

@@ -162,8 +162,8 @@ export class LocalStore implements ArtifactStore, Workspace {
     return Promise.try(() => this.#blobs.putFile(path));
   }
 
-  putText(text: string): Promise<Sha256> {
-    return Promise.try(() => this.#blobs.putText(text));
+  put(content: string | Uint8Array<ArrayBuffer>): Promise<Sha256> {
+    return Promise.try(() => this.#blobs.put(content));
   }
 
   readText(digest: Sha256): Promise<string | undefined> {

@@ -1,10 +1,10 @@
 /**
  * The folder `outputs/`, to which people have access too: what a run writes there replaces nothing
- * but what a run wrote, follows no link, and stays in the folder.
+ * but what a run wrote, and follows no link.
  *
  * @module
  */
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
 import type { ArtifactStore } from "./artifact_store.ts";
 import { ConfigError } from "../errors.ts";
 import { lookAt } from "./files.ts";
@@ -36,37 +36,27 @@ export class OutputsFolder {
   }
 
   /**
-   * Whether a folder in which a path is to be lies elsewhere, by a symbolic link.
+   * Checks that no path leads through a symbolic link: it would lead elsewhere.
    *
-   * @returns The link, and where it leads; `undefined` if all is well.
-   */
-  leadsOut(path: string): { readonly link: string; readonly to: string } | undefined {
-    for (const parent of parentsOf(path)) {
-      const found = lookAt(join(this.#root, parent));
-      if (found === undefined) return undefined;
-      if (found.kind !== "a symbolic link") continue;
-      const to = this.#destination(parent);
-      if (to === undefined || !this.#isInside(to)) {
-        return { link: parent, to: to ?? Deno.readLinkSync(join(this.#root, parent)) };
-      }
-    }
-    return undefined;
-  }
-
-  /**
-   * Checks that all paths lie in the folder.
-   *
-   * @throws {ConfigError} At the first that does not.
+   * @throws {ConfigError} At the first that does.
    */
   checkInside(paths: Iterable<string>): void {
     for (const path of paths) {
-      const out = this.leadsOut(path);
-      if (out === undefined) continue;
+      const link = this.#linkOn(path);
+      if (link === undefined) continue;
+      const target = join(this.#root, link);
       throw new ConfigError(
-        `Cannot publish outputs/${path}: its folder must be in outputs/ and not in the store, and ` +
-          `outputs/${out.link} is a link to ${out.to}; remove the link`,
+        `Cannot publish outputs/${path}: what it is in must be folders, found ${target} to be a ` +
+          `symbolic link to ${Deno.readLinkSync(target)}; remove the link`,
       );
     }
+  }
+
+  /** A symbolic link among the folders a path leads through. */
+  #linkOn(path: string): string | undefined {
+    return parentsOf(path).find((parent) =>
+      lookAt(join(this.#root, parent))?.kind === "a symbolic link"
+    );
   }
 
   /**
@@ -99,7 +89,7 @@ export class OutputsFolder {
     for (const parent of parentsOf(path)) {
       const found = lookAt(join(this.#root, parent));
       if (found === undefined) break;
-      if (found.kind === "a folder" || found.kind === "a symbolic link") continue;
+      if (found.kind === "a folder") continue;
       const message = `a folder must be here, found ${found.kind}`;
       this.#workspace.setAside(join(this.#root, parent), message);
     }
@@ -116,7 +106,7 @@ export class OutputsFolder {
 
   /** Removes what a run put at a path, unless someone changed it. */
   remove(path: string, content: Content): void {
-    if (this.leadsOut(path) === undefined && this.holds(path, content)) {
+    if (this.#linkOn(path) === undefined && this.holds(path, content)) {
       Deno.removeSync(join(this.#root, path));
     }
   }
@@ -124,30 +114,12 @@ export class OutputsFolder {
   /** Sets aside what is at a path, if it is in the folder. */
   setAside(path: string, message: string): void {
     const target = join(this.#root, path);
-    if (this.leadsOut(path) === undefined && lookAt(target)) {
+    if (this.#linkOn(path) === undefined && lookAt(target)) {
       this.#workspace.setAside(target, message);
     }
-  }
-
-  #destination(path: string): string | undefined {
-    try {
-      return Deno.realPathSync(join(this.#root, path));
-    } catch {
-      return undefined;
-    }
-  }
-
-  #isInside(real: string): boolean {
-    const root = Deno.realPathSync(this.#root);
-    const store = Deno.realPathSync(this.#workspace.root);
-    return isWithin(root, real) && !isWithin(store, real);
   }
 }
 
 function isEmpty(folder: string): boolean {
   return Deno.readDirSync(folder)[Symbol.iterator]().next().done === true;
-}
-
-function isWithin(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder + sep);
 }

@@ -97,7 +97,8 @@ export function toTrace(value: unknown): Trace | undefined {
   const { key, instance, stage, run, started, seconds } = value;
   const { ingredients, sources, outputs, metrics, machine } = value;
   const isTrace = isDigest(key) && [instance, stage, run, started].every(isText) &&
-    isCount(seconds) && isRecordOf(ingredients, isText) &&
+    isCount(seconds) && isRecordOf(ingredients, isText) && isDigest(ingredients["code"]) &&
+    (ingredients["packages"] === undefined || isDigest(ingredients["packages"])) &&
     isRecordOf(sources, isDigest) && isRecordOf(outputs, isOutput) &&
     isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText);
   return isTrace ? value as unknown as Trace : undefined;

@@ -141,7 +141,7 @@ Deno.test("an output that would be published in the trace page's place is refuse
 
 Deno.test("what names and params hold is text on the page, never markup", async () => {
   const { store: own, put } = store();
-  const digest = await own.putText("x");
+  const digest = await own.put("x");
   const trace = await put({
     instance: `word/${EVIL}`,
     ingredients: {
@@ -182,7 +182,7 @@ Deno.test("what names and params hold is text on the page, never markup", async 
 
 Deno.test("bytes that several made stand once and name all their makers", async () => {
   const { store: own, put } = store();
-  const digest = await own.putText("the same");
+  const digest = await own.put("the same");
   const outputs = { text: { sha256: digest, bytes: 8, kind: "file", exactness: "exact" } } as const;
   const traces: Trace[] = [];
   for (const instance of ["word/ann", "word/bob", "word/<cy>"]) {
@@ -224,7 +224,7 @@ Deno.test("a long list of params is folded, one that links lead to is not", asyn
 
 Deno.test("an input that no latest run made is followed to the earlier result", async () => {
   const { store: own, put } = store();
-  const digest = await own.putText("early");
+  const digest = await own.put("early");
   const early = await put({
     instance: "word/old",
     outputs: { text: { sha256: digest, bytes: 5, kind: "file", exactness: "exact" } },

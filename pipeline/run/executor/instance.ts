@@ -175,7 +175,7 @@ async function takeOutput(
     const entries: [string, Manifest[string]][] = [];
     for (const file of walk(path, "")) entries.push([file, await store.putFile(join(path, file))]);
     const bytes = entries.reduce((sum, [, entry]) => sum + entry.bytes, 0);
-    return { sha256: await store.putText(manifestText(Object.fromEntries(entries))), bytes };
+    return { sha256: await store.put(manifestText(Object.fromEntries(entries))), bytes };
   }
   const info = (() => {
     try {

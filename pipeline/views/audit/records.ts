@@ -120,7 +120,9 @@ export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): stri
     }
   }
   return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) => name.endsWith(".lock") && name !== "lock/deno.lock" && !checked.has(name));
+    .filter((name) =>
+      name.endsWith(".lock") && !/^lock\/(deno|pins)\.lock$/.test(name) && !checked.has(name)
+    );
 }
 
 function* lockProblems(

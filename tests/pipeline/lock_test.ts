@@ -1,0 +1,262 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { ConfigError } from "../../pipeline/errors.ts";
+import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
+import { compareWithLock, countResults } from "../../pipeline/store/lock_comparison.ts";
+import { formatLock, type Lock, type LockEntry, parseLock } from "../../pipeline/store/lockfile.ts";
+import { type TestProject, toyProject, writeStage } from "../rig/project.ts";
+
+const RUN = { experiment: "toy", profile: "smoke" };
+const LOCK = "lock/toy.smoke.lock";
+
+/** A sequence of 32-bit numbers: mulberry32, the same in every test run. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return (t ^ (t >>> 14)) >>> 0;
+  };
+}
+
+Deno.test("any name of an instance or a metric comes back from a lock as it was", () => {
+  const next = random(1);
+  const pieces = [
+    ...[
+      "F1",
+      "length.my-corpus",
+      "a",
+      "Z",
+      " ",
+      "  ",
+      "=",
+      '"',
+      "\\",
+      "\n",
+      "\r",
+      "\t",
+      "#",
+      "key",
+    ],
+    ...["\0", "\x7f", "\u2028", "\ufeff", "\u00a0", "é", "😀", "\ud800", "__proto__", "measured"],
+    ...["exact:", "constructor", "\\n", "1e3", "-", "/", ".", sha256("x")],
+  ];
+  const name = () =>
+    Array.from({ length: next() % 5 }, () => pieces[next() % pieces.length]).join("");
+  const numbers = [0, 1, -1.5, 1e21, 1e-7, 5e-324, Number.MAX_VALUE, 0.1 + 0.2, 2 ** 53];
+  for (let n = 0; n < 2000; n++) {
+    const metrics = Array.from(
+      { length: next() % 4 },
+      () => [name(), numbers[next() % numbers.length]!] as const,
+    );
+    const entry: LockEntry = {
+      key: sha256(String(n)),
+      outputs: { text: { exactness: "exact", sha256: sha256(`${n}`) } },
+      metrics: Object.fromEntries(metrics),
+    };
+    const lock: Lock = new Map([[name(), entry], [`${name()}2`, entry]]);
+    const text = formatLock(RUN, lock);
+    const read = parseLock(text, LOCK);
+    assertEquals([...read].sort(), [...lock].sort(), text);
+    assertEquals(formatLock(RUN, read), text);
+  }
+});
+
+Deno.test("a line that is none is one message with its number", () => {
+  const digest = sha256("x");
+  for (
+    const line of [
+      "word",
+      "word  text=exact:" + digest,
+      `word  key=${digest} text=exact:${digest}`,
+      `word  key=${digest}  text=exact:${digest.slice(1)}`,
+      `word  key=${digest}  value=NaN`,
+      `word  key=${digest}  value=0x10`,
+      `word  key=${digest}  value=`,
+      `word  key=${digest}  "value=1`,
+      `word  key=${digest}  "\\x"=1`,
+      `word  key=${digest}  `,
+      `"word  key=${digest}`,
+      `  key=${digest}`,
+    ]
+  ) {
+    assertThrows(() => parseLock(`# title\n${line}\n`, LOCK), ConfigError, `${LOCK}:2: not a lock`);
+  }
+  const good = `word  key=${digest}  text=exact:${digest}\n`;
+  assertThrows(() => parseLock(good + good, LOCK), ConfigError, "is there twice");
+});
+
+function entry(digest: string, metrics: Record<string, number> = {}): LockEntry {
+  const key = sha256("key");
+  return { key, outputs: { text: { exactness: "exact", sha256: digest as Sha256 } }, metrics };
+}
+
+Deno.test("whatever is missing, more or another number differs from the lock, and results are counted", () => {
+  const a = sha256("a"), b = sha256("b");
+  const locked: Lock = new Map([["one", entry(a, { F1: 0.5 })], ["two", entry(a)]]);
+  const differ = (changes: Record<string, LockEntry | undefined>) => {
+    const now = new Map(locked);
+    for (const [name, change] of Object.entries(changes)) {
+      if (change) now.set(name, change);
+      else now.delete(name);
+    }
+    return compareWithLock(locked, now, { whole: true });
+  };
+  const { outputs } = entry(a);
+  assertEquals(differ({}), []);
+  assertEquals(differ({ one: { ...entry(a, { F1: 0.5 }), key: sha256("other") } }), []);
+  const table: [LockEntry | undefined, string][] = [
+    [undefined, "one is in the lock, and the run has no such instance"],
+    [entry(b, { F1: 0.5 }), `one: output "text" must be ${a.slice(0, 12)}…`],
+    [{ ...entry(a, { F1: 0.5 }), outputs: {} }, 'one: output "text" is in the lock, and the run'],
+    [
+      { ...entry(a, { F1: 0.5 }), outputs: { ...outputs, more: { exactness: "measured" } } },
+      'one: output "more" is not in the lock',
+    ],
+    [
+      { ...entry(a, { F1: 0.5 }), outputs: { text: { exactness: "measured" } } },
+      'one: output "text" must be exact, found measured',
+    ],
+    [entry(a, { F1: 0.6 }), 'one: metric "F1" must be 0.5, found 0.6'],
+    [entry(a, {}), 'one: metric "F1" must be 0.5, found none'],
+    [entry(a, { F1: 0.5, toString: 1 }), 'one: metric "toString" must be absent, found 1'],
+  ];
+  for (const [now, message] of table) {
+    const found = differ({ one: now });
+    assertEquals(found.length, 1);
+    assertStringIncludes(found[0]!.message, message);
+  }
+  const many = differ({ one: entry(b, { F1: 0.6 }), two: entry(b), three: entry(a) });
+  assertEquals([many.length, countResults(many)], [4, 3]);
+});
+
+/** A stage with a measured output, and one that reads it. */
+function addMeasuring(project: TestProject): void {
+  writeStage(project, {
+    name: "time",
+    declaration: `
+const params = z.strictObject({});
+export type Params = z.infer<typeof params>;
+export const time = defineStage({
+  name: "time",
+  params,
+  inputs: { seconds: { many: true } },
+  outputs: { seconds: { kind: "file", exactness: "measured" } },
+});`,
+    run: `
+export function run(context: StageContext<Params>): Promise<void> {
+  Deno.writeTextFileSync(context.output("seconds"), String(Math.random()));
+  context.metric("seconds", Math.random());
+  return Promise.resolve();
+}`,
+  });
+  project.write(
+    "main.ts",
+    project.read("main.ts").replace("stages: [", "stages: [time, ")
+      .replace("\n", '\nimport { time } from "./stages/time.ts";\n'),
+  );
+  project.edit(
+    "experiments/toy.yaml",
+    "  gather:",
+    "  time: { each: [name] }\n  sum: { stage: time, inputs: { seconds: time.seconds } }\n  gather:",
+  );
+}
+
+Deno.test("the lock of what is measured is the same after every run from scratch", async () => {
+  using project = toyProject();
+  addMeasuring(project);
+  const first = await project.run(["reproduce"]);
+  assertStringIncludes(first.stdout, "lock/toy.smoke.lock: 10 results are locked; commit the file");
+  const lock = project.read(LOCK);
+  assertStringIncludes(lock, "\nsum  seconds=measured\ntime/ann  seconds=measured\n");
+  Deno.removeSync(project.path("outputs"), { recursive: true });
+  const again = await project.run(["reproduce"]);
+  assertEquals(project.read(LOCK), lock);
+  assertEquals(again.stdout.includes(LOCK), false, again.stdout);
+  const checked = await project.run(["reproduce", "--locked"]);
+  assertStringIncludes(checked.stdout, "0 results differ; all 10 are as locked");
+  // Without one of them, its line is missed.
+  project.edit("experiments/toy.yaml", "time: { each: [name] }", "time: {}");
+  const missing = await project.run(["reproduce", "--locked"]);
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.stdout, "time/ann is in the lock, and the run has no such instance");
+});
+
+Deno.test("a new lock, other keys and other results are told apart, results being counted", async () => {
+  using project = toyProject();
+  assertStringIncludes((await project.run(["reproduce"])).stdout, "7 results are locked");
+  project.edit("lib/grow.ts", "value * factor + 1", "1 + value * factor");
+  assertStringIncludes(
+    (await project.run(["reproduce"])).stdout,
+    `${LOCK}: 0 results differ; only keys do`,
+  );
+  project.edit("lib/grow.ts", '"of "', '"out of "');
+  assertStringIncludes(
+    (await project.run(["reproduce"])).stdout,
+    `${LOCK}: 1 result changed; review it with git diff`,
+  );
+  project.edit("lib/grow.ts", "1 + value", "2 + value");
+  assertStringIncludes(
+    (await project.run(["reproduce"])).stdout,
+    `${LOCK}: 5 results changed; review them with git diff`,
+  );
+});
+
+Deno.test("--locked fails where only a metric moved or an output is gone", async () => {
+  using project = toyProject();
+  await project.executed();
+  const lock = project.read(LOCK);
+  for (
+    const [from, to, message] of [
+      ["value=40", "value=41", 'steps/ann/1: metric "value" must be 41, found 40'],
+      [
+        "  text=exact",
+        "  text=exact:" + sha256("x") + "  more=exact",
+        'output "more" is in the lock',
+      ],
+    ] as const
+  ) {
+    project.write(LOCK, lock.replace(from, to));
+    assert(project.read(LOCK) !== lock);
+    const ended = await project.run(["reproduce", "--locked"]);
+    assertEquals(ended.code, 1);
+    assertStringIncludes(ended.stdout, message);
+  }
+});
+
+Deno.test("a deleted lock or record of a run is found, and --repair writes it again", async () => {
+  using project = toyProject();
+  await project.executed();
+  const record = "outputs/store/runs/toy.smoke.json";
+  for (const path of [LOCK, record]) {
+    const before = project.read(path);
+    Deno.removeSync(project.path(path));
+    const found = await project.run(["audit"]);
+    assertEquals(found.code, 1, path);
+    assertStringIncludes(found.stdout, `missing   ${path === LOCK ? "lock" : "record"}`);
+    const repaired = await project.run(["audit", "--repair"]);
+    assertEquals(repaired.code, 0, repaired.stdout);
+    assertEquals(project.read(path), before);
+  }
+  // Also where the run published nothing, or was the first one and was interrupted.
+  await project.run(["reproduce", "--profile", "slow", "--only", "word"]);
+  Deno.removeSync(project.path("outputs/store/runs/toy.slow.json"));
+  // Both words are those of the other profile: no trace is of this one.
+  assertEquals((await project.run(["audit"])).code, 0);
+  await project.run(["reproduce", "--profile", "slow", "--only", "steps/ann/1"]);
+  Deno.removeSync(project.path("outputs/store/runs/toy.slow.json"));
+  assertStringIncludes((await project.run(["audit"])).stdout, "what it left names the run");
+});
+
+Deno.test("one record in another's place is found", async () => {
+  using project = toyProject();
+  await project.executed();
+  await project.executed("--profile", "slow", "--only", "steps/ann/1");
+  const runs = project.path("outputs/store/runs");
+  const [a, b] = ["toy.smoke.json", "toy.slow.json"];
+  Deno.renameSync(`${runs}/${a}`, `${runs}/c`);
+  Deno.renameSync(`${runs}/${b}`, `${runs}/${a}`);
+  Deno.renameSync(`${runs}/c`, `${runs}/${b}`);
+  const found = await project.run(["audit"]);
+  assertEquals(found.stdout.match(/altered {3}record/g)?.length, 2, found.stdout);
+});

@@ -1,0 +1,207 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { join } from "node:path";
+import { ConfigError } from "../../pipeline/errors.ts";
+import { sha256 } from "../../pipeline/key/hash.ts";
+import type { Graph } from "../../pipeline/plan/graph.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { checkPublishPaths } from "../../pipeline/store/publish.ts";
+import { seal, unseal } from "../../pipeline/store/sealed.ts";
+import { manifestText } from "../../pipeline/store/trace.ts";
+import { type TestProject, toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+
+const PAGE = "outputs/report/page.txt", RECORD = "outputs/store/published.json";
+
+/** What lies in `store/aside/`: content of files, targets of links, names of other things. */
+function aside(project: TestProject): string[] {
+  const folder = project.path("outputs/store/aside");
+  return [...Deno.readDirSync(folder)].map(({ name, isFile, isSymlink }) => {
+    const path = join(folder, name);
+    return isSymlink ? Deno.readLinkSync(path) : isFile ? Deno.readTextFileSync(path) : name;
+  }).sort();
+}
+
+Deno.test("no file of a user in outputs/ is overwritten, whatever the record of what is published", async () => {
+  using project = toyProject();
+  project.write(PAGE, "before any run");
+  await project.executed();
+  const result = project.read(PAGE);
+  assertEquals(aside(project), ["before any run"]);
+  const acts: [mine: string, act: () => void][] = [
+    ["the record is gone", () => Deno.removeSync(project.path(RECORD))],
+    ["the record is garbled", () => project.write(RECORD, "{}")],
+    ["the record says the run wrote mine", () => {
+      const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
+      record["report/page.txt"].bytes = 1;
+      project.write(RECORD, seal(record));
+    }],
+  ];
+  for (const [mine, act] of acts) {
+    act();
+    project.write(PAGE, mine);
+    assertEquals((await project.run(["reproduce"])).code, 0);
+    assertEquals(project.read(PAGE), result);
+    assert(aside(project).includes(mine), mine);
+  }
+  // Nor if another result is to be there.
+  Deno.removeSync(project.path(RECORD));
+  project.write(PAGE, "mine");
+  project.edit("lib/grow.ts", '"of "', '"out of "');
+  await project.executed();
+  assert(project.read(PAGE) !== result && aside(project).includes("mine"));
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("what a run wrote itself is replaced without a word", async () => {
+  using project = toyProject();
+  await project.executed();
+  project.edit("lib/grow.ts", '"of "', '"out of "');
+  const ended = await project.run(["reproduce", "--json"]);
+  assertEquals(ended.events.filter(({ event }) => event === "damaged"), []);
+  assertEquals(aside(project), []);
+});
+
+Deno.test("nothing is written through a symbolic link", async () => {
+  using project = toyProject();
+  const outside = temporaryFolder();
+  const victim = join(outside, "page.txt");
+  Deno.writeTextFileSync(victim, "not yours");
+  Deno.mkdirSync(project.path("outputs/report"), { recursive: true });
+  Deno.symlinkSync(victim, project.path(PAGE));
+  await project.executed();
+  assertEquals(Deno.readTextFileSync(victim), "not yours");
+  assert(Deno.lstatSync(project.path(PAGE)).isFile);
+  assertEquals(aside(project), [victim]);
+  // A folder that leads elsewhere is refused, before anything is written.
+  const result = project.read(PAGE);
+  for (const name of ["report", "trace"]) {
+    Deno.removeSync(project.path(`outputs/${name}`), { recursive: true });
+    Deno.removeSync(project.path("outputs/parts"), { recursive: true });
+    Deno.symlinkSync(outside, project.path(`outputs/${name}`));
+    const refused = await project.run(["reproduce"]);
+    assertEquals(refused.code, 1);
+    assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
+    assertStringIncludes(refused.stderr, `symbolic link to ${outside}; remove the link`);
+    assertEquals([...Deno.readDirSync(outside)].map((entry) => entry.name), ["page.txt"]);
+    assertEquals(Deno.readTextFileSync(victim), "not yours");
+    Deno.removeSync(project.path(`outputs/${name}`));
+    await project.executed();
+  }
+  assertEquals(project.read(PAGE), result);
+});
+
+Deno.test("a folder or a pipe in a file's place, and a file in a folder's, is set aside", async () => {
+  using project = toyProject();
+  await project.executed();
+  const result = project.read(PAGE);
+  Deno.removeSync(project.path(PAGE));
+  project.write(`${PAGE}/mine.txt`, "in a folder");
+  Deno.removeSync(project.path("outputs/parts"), { recursive: true });
+  project.write("outputs/parts", "in a folder's place");
+  await project.executed();
+  assertEquals(project.read(PAGE), result);
+  assertEquals(aside(project), ["in a folder's place", "page.txt"]);
+  Deno.removeSync(project.path(PAGE));
+  assert(new Deno.Command("mkfifo", { args: [project.path(PAGE)] }).outputSync().success);
+  assertStringIncludes((await project.run(["audit"])).stdout, "it must be a file, found a pipe");
+  await project.executed();
+  assertEquals(project.read(PAGE), result);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("a path to publish at that leads out of outputs/, into the store or is hidden is refused", () => {
+  const graph = (path: string) =>
+    [{
+      name: "gather",
+      params: {},
+      node: { stage: { outputs: { page: { publish: () => path } } } },
+    }] as unknown as Graph;
+  for (const path of ["a", "a/b.txt", "a b/ü…", "stores/a", "a/store/b"]) {
+    checkPublishPaths(graph(path));
+  }
+  const refused = ["", ".", "..", "../x", "/etc/x", "a/../../x", "a//b", "a/", "./a", "store/x"];
+  const worse = ["Store/x", "store", ".x", "a/.git/x", "a\0b", "a\nb", "a\\b", "a".repeat(300)];
+  for (const path of [...refused, ...worse]) {
+    assertThrows(() => checkPublishPaths(graph(path)), ConfigError, "which gather writes");
+  }
+});
+
+Deno.test("a declared path that may not be used is refused before anything runs", async () => {
+  using project = toyProject();
+  project.edit("stages/gather.ts", '"report/page.txt"', '"../../page.txt"');
+  for (const command of ["plan", "reproduce"]) {
+    const ended = await project.run([command]);
+    assertEquals(ended.code, 1);
+    assertEquals(
+      ended.stderr,
+      'Cannot publish "../../page.txt", which gather writes: the path below outputs/ must be ' +
+        'relative, without ".", ".." or an empty part\n',
+    );
+    assertEquals(ended.stdout, "");
+  }
+});
+
+/** Has the trace of `gather` say that its folder holds a file at this path, as a foreign store may. */
+async function forgeFolder(project: TestProject, path: string): Promise<void> {
+  const store = new LocalStore(project.path("outputs/store"));
+  for (const key of await store.traceKeys()) {
+    const trace = (await store.trace(key))!;
+    if (trace.instance !== "gather") continue;
+    const content = await store.put("evil");
+    const folder = await store.put(manifestText({ [path]: { sha256: content, bytes: 4 } }));
+    const parts = { ...trace.outputs["parts"]!, sha256: folder };
+    const forged = { ...trace, outputs: { ...trace.outputs, parts } };
+    Deno.writeTextFileSync(store.tracePath(key), seal(forged));
+  }
+  store.close();
+}
+
+Deno.test("a path in a foreign store's manifest leads nowhere either", async () => {
+  using project = toyProject();
+  await project.executed();
+  const result = project.read("outputs/parts/1ann.txt");
+  await forgeFolder(project, "../../../evil.txt");
+  // It is no manifest: the result is made again, and found to differ from what the trace said.
+  const again = await project.run(["reproduce", "--json"]);
+  const kinds = again.events.map(({ event }) => event);
+  assert(kinds.includes("executed") && kinds.includes("nondeterministic"), again.stdout);
+  assertEquals(await project.executed(), []);
+  assertEquals(project.read("outputs/parts/1ann.txt"), result);
+  await forgeFolder(project, ".profile");
+  const hidden = await project.run(["reproduce"]);
+  assertEquals(hidden.code, 1);
+  assertEquals(
+    hidden.stderr,
+    'Cannot publish "parts/.profile", which gather writes: the path below outputs/ must have no ' +
+      "hidden part\n",
+  );
+  assertEquals([...Deno.readDirSync(project.path("outputs/parts"))].length, 4);
+});
+
+Deno.test("a record of what is published can't have a file outside removed", async () => {
+  using project = toyProject();
+  await project.executed();
+  project.write("victim.txt", "mine");
+  const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
+  const entry = { ...record["report/page.txt"], sha256: sha256("mine"), bytes: 4 };
+  project.write(RECORD, seal({ ...record, "../victim.txt": entry }));
+  const ended = await project.run(["reproduce"]);
+  assertEquals(ended.code, 0, ended.stderr);
+  assertEquals(project.read("victim.txt"), "mine");
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("the audit finds a published file that no trace made", async () => {
+  using project = toyProject();
+  await project.executed();
+  project.write("outputs/report/extra.txt", "mine");
+  const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
+  const entry = { ...record["report/page.txt"], sha256: sha256("mine"), bytes: 4 };
+  project.write(RECORD, seal({ ...record, "report/extra.txt": entry }));
+  const found = await project.run(["audit"]);
+  assertEquals(found.code, 1);
+  assertStringIncludes(found.stdout, `no trace says that ${entry.key} made it`);
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+  assertEquals((await project.run(["audit"])).code, 0);
+  assert(aside(project).includes("mine"));
+});

@@ -1,0 +1,241 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { Catalog } from "../../pipeline/store/catalog.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { holdForRepair } from "../../pipeline/store/run_lock.ts";
+import type { Trace } from "../../pipeline/store/trace.ts";
+import { mainText, type TestProject, toyProject, writeStage } from "../rig/project.ts";
+
+const PAGE = "outputs/report/page.txt";
+
+/** The traces of a project's store, by instance. */
+async function tracesOf(project: TestProject): Promise<Map<string, Trace>> {
+  const store = new LocalStore(project.path("outputs/store"));
+  const traces = new Map<string, Trace>();
+  for (const key of await store.traceKeys()) {
+    const trace = (await store.trace(key))!;
+    traces.set(trace.instance, trace);
+  }
+  store.close();
+  return traces;
+}
+
+/** Has the catalogue say something else of an instance's trace, in a row that is as rows are. */
+async function forgeRow(
+  project: TestProject,
+  instance: string,
+  outputs: Trace["outputs"],
+): Promise<void> {
+  const { key } = (await tracesOf(project)).get(instance)!;
+  const catalog = new Catalog(project.path("outputs/store/catalog.sqlite"), () => {
+    throw new Error("There is one");
+  });
+  const row = catalog.trace(key)!;
+  catalog.putTrace({ ...row, outputs: JSON.stringify(outputs) });
+  assertEquals(catalog.trace(key)!.outputs, JSON.stringify(outputs));
+  catalog.close();
+}
+
+Deno.test("a forged row of the catalogue has nothing published, locked or recorded that is wrong", async () => {
+  using project = toyProject();
+  await project.executed();
+  const files = [PAGE, "outputs/parts/1ann.txt", "lock/toy.smoke.lock"];
+  const right = files.map((path) => project.read(path));
+  const traces = await tracesOf(project);
+  const outputsOf = (instance: string) => traces.get(instance)!.outputs;
+  const forgeries: [instance: string, outputs: Trace["outputs"]][] = [
+    // Of what is published: another artifact, with its size.
+    ["gather", { ...outputsOf("gather"), page: outputsOf("word/bob")["text"]! }],
+    // Of what is read: then all after it seems to have other keys, and other results.
+    ["word/ann", outputsOf("word/bob")],
+    ["steps/ann/1", outputsOf("steps/bob/2")],
+    ["steps/ann/1", { ...outputsOf("steps/ann/1"), log: outputsOf("steps/ann/2")["log"]! }],
+    ["gather", {}],
+  ];
+  for (const [instance, outputs] of forgeries) {
+    for (const act of ["plan", "look", "publish", "lock", "run"]) {
+      await forgeRow(project, instance, outputs);
+      if (act === "publish") Deno.removeSync(project.path(PAGE));
+      if (act === "lock") Deno.removeSync(project.path("lock/toy.smoke.lock"));
+      const extra = act === "run" ? ["--force", "gather"] : [];
+      const ended = await project.run(
+        act === "plan" ? ["plan"] : ["reproduce", "--json", ...extra],
+      );
+      assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+      assertEquals(files.map((path) => project.read(path)), right, `${instance}, ${act}`);
+    }
+    await forgeRow(project, instance, outputs);
+    const found = await project.run(["audit"]);
+    assertEquals(found.code, 1);
+    assertStringIncludes(found.stdout, `altered   catalogue, of ${instance}`);
+    assertEquals((await project.run(["audit", "--repair"])).code, 0);
+    assertEquals((await project.run(["audit"])).code, 0);
+  }
+});
+
+/** Waits until a file is there below a folder, 20 s at most. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let n = 0; n < 1000; n++) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("It did not come about in 20 s");
+}
+
+function names(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+Deno.test("--repair beside a run is refused, removes nothing, and the run ends well", async () => {
+  using project = toyProject();
+  const store = project.path("outputs/store");
+  const run = project.start(["reproduce", "--set", "steps.delayMs=1000", "--jobs", "4"]);
+  await until(() => names(join(store, "checkpoints")).length > 0);
+  // What a run has stored and not named yet looks like a leftover.
+  project.write(`outputs/store/blobs/ab/${"0".repeat(62)}`, "of the run");
+  const repair = await project.run(["audit", "--repair"]);
+  assertEquals(repair.code, 1);
+  assertEquals(repair.stdout, "");
+  assertEquals(
+    repair.stderr,
+    `Cannot repair the store at ${store}: no run may go on meanwhile, and one does; repair when it ` +
+      "has ended\n",
+  );
+  assertEquals(project.read(`outputs/store/blobs/ab/${"0".repeat(62)}`), "of the run");
+  assertEquals((await run.output()).code, 0);
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+  assertEquals(names(join(store, "blobs/ab")).includes("0".repeat(62)), false);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("a run beside a repair is refused, unless there is nothing for it to do", async () => {
+  using project = toyProject();
+  await project.executed();
+  const root = project.path("outputs/store");
+  const held = holdForRepair({ root, setAside: () => {} });
+  assertEquals(await project.executed(), []);
+  const refused = await project.run(["reproduce", "--force", "gather"]);
+  assertEquals(refused.code, 1);
+  assertStringIncludes(refused.stderr, '"audit --repair" is at work on it');
+  held.release();
+  assertEquals(await project.executed("--force", "gather"), ["gather"]);
+});
+
+Deno.test("--force finds a stage that does not compute the same each time", async () => {
+  using project = toyProject();
+  writeStage(project, {
+    name: "dice",
+    declaration: `
+const params = z.strictObject({});
+export type Params = z.infer<typeof params>;
+export const dice = defineStage({
+  name: "dice",
+  params,
+  inputs: {},
+  outputs: { text: { kind: "file", exactness: "exact", publish: () => "dice.txt" } },
+});`,
+    run: `
+export function run(context: StageContext<Params>): Promise<void> {
+  Deno.writeTextFileSync(context.output("text"), String(Math.random()));
+  return Promise.resolve();
+}`,
+  });
+  project.write("main.ts", mainText(["word", "steps", "gather", "dice"]));
+  project.edit("experiments/toy.yaml", "  gather:", "  dice: {}\n  gather:");
+  await project.executed();
+  const first = project.read("outputs/dice.txt");
+  const again = await project.run(["reproduce", "--json", "--force", "dice"]);
+  assertEquals(again.code, 1);
+  const found = again.events.flatMap((event) => event.event === "nondeterministic" ? [event] : []);
+  assertEquals(found.map(({ instance, output }) => [instance, output]), [["dice", "text"]]);
+  assert(found[0]!.first !== found[0]!.again);
+  assertEquals(project.read("outputs/dice.txt"), first, "the first result stays");
+  const told = await project.run(["reproduce", "--force", "dice"]);
+  assertEquals(told.code, 1);
+  assertStringIncludes(told.stdout, 'differs   dice: output "text" was made twice under one key');
+  assertEquals(await project.executed(), []);
+  const audited = await project.run(["audit"]);
+  assertEquals(audited.code, 0, audited.stdout);
+  assertStringIncludes(audited.stdout, "dice was made twice under one key, with other bits");
+  // What computes the same each time is no such stage.
+  assertEquals((await project.run(["reproduce", "--force", "steps"])).code, 0);
+  // Both are kept, and what is lost of the other is found and given up.
+  const traces = project.path("outputs/store/traces");
+  const [other] = names(traces).flatMap((folder) =>
+    names(join(traces, folder)).filter((name) => name.split(".").length === 3)
+      .map((name) => join(traces, folder, name))
+  );
+  const { sha256 } = JSON.parse(Deno.readTextFileSync(other!).split("\nsha256 ")[0]!).outputs.text;
+  Deno.removeSync(join(traces, "../blobs", sha256.slice(0, 2), sha256.slice(2)));
+  assertEquals((await project.run(["audit"])).code, 1);
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+/** What puts something in a file's place that must not be opened. */
+const INTRUDERS: readonly ((path: string) => void)[] = [
+  (path) => assert(new Deno.Command("mkfifo", { args: [path] }).outputSync().success),
+  (path) => Deno.symlinkSync("nowhere", path),
+  (path) => Deno.mkdirSync(join(path, "inside"), { recursive: true }),
+  (path) => Deno.truncateSync(path, 2 ** 42),
+];
+
+Deno.test("pipes, links and folders all over a store hold nobody up, and are found and mended", async () => {
+  using project = toyProject();
+  await project.executed();
+  const right = project.read(PAGE);
+  const store = project.path("outputs/store");
+  const below = (folder: string): string[] =>
+    names(folder).sort().flatMap((name) => {
+      const path = join(folder, name);
+      return Deno.lstatSync(path).isDirectory ? below(path) : [path];
+    });
+  let n = 0;
+  const put = (path: string) => {
+    const act = INTRUDERS[n++ % INTRUDERS.length]!;
+    if (act !== INTRUDERS[3]) Deno.removeSync(path);
+    else {
+      Deno.chmodSync(path, 0o644);
+      Deno.writeTextFileSync(path, "");
+    }
+    act(path);
+  };
+  // Also where nothing should be at all.
+  for (const folder of ["aside", "locks", "scratch", "checkpoints", "live", "traces", "code"]) {
+    Deno.mkdirSync(join(store, folder), { recursive: true });
+    Deno.writeTextFileSync(join(store, folder, "x.json"), "");
+    put(join(store, folder, "x.json"));
+  }
+  const groups: (() => string[])[] = [
+    () => below(join(store, "blobs")),
+    () => below(join(store, "traces")),
+    () => below(join(store, "code")),
+    () => [
+      ...[join(store, "runs/toy.smoke.json"), join(store, "published.json")],
+      ...below(project.path("outputs/report")),
+      project.path("lock/toy.smoke.lock"),
+    ],
+  ];
+  for (const group of groups) {
+    const files = group();
+    assert(files.length > 0);
+    files.forEach(put);
+    const found = await project.run(["audit"]);
+    assertEquals(found.code, 1);
+    for (const path of files) {
+      assertStringIncludes(found.stdout, path.replace(`${project.root}/lock`, "lock"));
+    }
+    for (const args of [["plan"], ["trace", "gather"]]) {
+      const ended = await project.run(args);
+      assertEquals(ended.stderr.includes("    at "), false, `${args}: ${ended.stderr}`);
+    }
+    const repaired = await project.run(["audit", "--repair"]);
+    assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+    assertEquals(project.read(PAGE), right);
+    assertEquals((await project.run(["audit"])).code, 0);
+  }
+});
