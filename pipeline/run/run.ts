@@ -8,7 +8,7 @@ import type { Bundle } from "../key/bundle.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
-import { damagedInputs, madeOn, makeInstance } from "./executor/instance.ts";
+import { damagedInputs, madeOn, makeInstance } from "./instance.ts";
 import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
