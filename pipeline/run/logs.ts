@@ -76,7 +76,7 @@ export class Log {
   #bytes = 0;
   readonly #tail = new Tail(SHOWN_LINES);
 
-  /** Begins the log of a key anew. */
+  /** Begins the log of a key again. */
   constructor(storeRoot: string, key: string) {
     this.key = key;
     this.#parts = partsOf(logPath(storeRoot, key));

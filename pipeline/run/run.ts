@@ -203,7 +203,7 @@ class Runner {
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
-    for (let told = false;; told = true) {
+    for (let reported = false;; reported = true) {
       const ended = await this.#slots.use(
         { urgency, alone },
         () => this.#underLock(instance, decision, upstream),
@@ -211,7 +211,7 @@ class Runner {
       if (ended instanceof Set) return ended;
       const owner = `process ${ended.pid}`;
       // Two instances of this run may have one key: then the second takes what the first makes.
-      if (!told && ended.pid !== Deno.pid) {
+      if (!reported && ended.pid !== Deno.pid) {
         listener({ event: "waiting", instance: instance.name, owner });
       }
       await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));

@@ -5,7 +5,7 @@ import { temporaryFolder } from "../rig/temporary.ts";
 
 const KEY = "a".repeat(64);
 
-Deno.test("a log reads as it was written, also while it is, and begins anew", () => {
+Deno.test("a log reads as it was written, also while it is, and begins again", () => {
   const store = temporaryFolder();
   assertEquals(readLog(store, KEY), undefined);
   const log = new Log(store, KEY);

@@ -11,7 +11,7 @@ export function failure(error: unknown): { kind: FailureKind; message: string } 
   if (!(error instanceof Error)) return { kind: "bug", message: String(error) };
   const { name, message } = error;
   if (name === "NotCapable") return { kind: "access", message };
-  // The stage's bundle has its own copy of these classes, so the name is what tells.
+  // The stage's bundle has its own copy of these classes, so the name decides.
   if (/^(LockstepError|StageError|ConfigError)$/.test(name) || refusal(message) !== undefined) {
     return { kind: "expected", message };
   }
