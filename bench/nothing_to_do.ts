@@ -15,7 +15,7 @@ import { decide } from "../pipeline/plan/plan.ts";
 import type { Instance } from "../pipeline/plan/graph.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { Trace } from "../pipeline/store/trace.ts";
-import { madeOn } from "../pipeline/run/executor/instance.ts";
+import { madeOn } from "../pipeline/run/instance.ts";
 import { median, timeInTurn } from "./timing.ts";
 
 const ROOT = join(import.meta.dirname!, "..");

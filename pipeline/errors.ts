@@ -25,7 +25,7 @@ export class InputChangedError extends LockstepError {
   override name = "InputChangedError";
 }
 
-/** What the operating system refuses whatever a program does, told by an error's message. */
+/** What the operating system refuses whatever a program does, by an error's message. */
 export function refusal(text: string): "full" | "read-only" | undefined {
   if (/os error 28|ENOSPC|database or disk is full|No space left/.test(text)) return "full";
   return /os error 30|EROFS/.test(text) ? "read-only" : undefined;

@@ -1,5 +1,5 @@
 /**
- * What a run tells whoever watches: the terminal, a log, or a program that reads `--json`.
+ * What a run reports to whoever watches: the terminal, a log, or a program that reads `--json`.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type Event =
     readonly backendReason: string;
     readonly instances: number;
     readonly jobs: number;
-    /** Seconds the work is expected to take, from earlier traces; `null` if none tell. */
+    /** Seconds the work is expected to take, from earlier traces; `null` if there are none. */
     readonly estimateSeconds: number | null;
   }
   | { readonly event: "cached"; readonly instance: string; readonly key: string }

@@ -35,10 +35,26 @@ export function readLog(storeRoot: string, key: string): string | undefined {
   return parts.length === 0 ? undefined : parts.join("");
 }
 
-/** The last lines of a text, each cut to a length that can be shown. */
-export function lastLines(text: string, count = SHOWN_LINES): string[] {
-  return text.split("\n").filter((line) => line.trim() !== "").slice(-count)
-    .map((line) => line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS)}…`);
+/** The end of a text that comes in pieces, as lines that can be shown. */
+export class Tail {
+  readonly #count: number;
+  #end = "";
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  take(text: string): void {
+    this.#end = (this.#end + text).slice(-this.#count * SHOWN_CHARACTERS);
+  }
+
+  /** The last lines with anything in them, each cut to a length that can be shown. */
+  lines(): string[] {
+    return this.#end.split("\n").filter((line) => line.trim() !== "").slice(-this.#count)
+      .map((line) =>
+        line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS)}…`
+      );
+  }
 }
 
 function textOf(path: string): string | undefined {
@@ -58,9 +74,9 @@ export class Log {
   /** How often another file was begun. */
   #turns = 0;
   #bytes = 0;
-  #end = "";
+  readonly #tail = new Tail(SHOWN_LINES);
 
-  /** Begins the log of a key anew. */
+  /** Begins the log of a key again. */
   constructor(storeRoot: string, key: string) {
     this.key = key;
     this.#parts = partsOf(logPath(storeRoot, key));
@@ -68,7 +84,7 @@ export class Log {
   }
 
   write(text: string): void {
-    this.#end = (this.#end + text).slice(-SHOWN_LINES * SHOWN_CHARACTERS);
+    this.#tail.take(text);
     quietly(() => {
       const file = this.#file ??= this.#open();
       const bytes = new TextEncoder().encode(text);
@@ -80,7 +96,7 @@ export class Log {
 
   /** The last lines of what was written. */
   lastLines(): string[] {
-    return lastLines(this.#end);
+    return this.#tail.lines();
   }
 
   close(): void {

@@ -8,7 +8,7 @@ import type { Bundle } from "../key/bundle.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
-import { damagedInputs, madeOn, makeInstance } from "./executor/instance.ts";
+import { damagedInputs, madeOn, makeInstance } from "./instance.ts";
 import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
@@ -208,7 +208,7 @@ class Runner {
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
-    for (let told = false;; told = true) {
+    for (let reported = false;; reported = true) {
       const ended = await this.#slots.use(
         { urgency, alone },
         () => this.#underLock(instance, decision, upstream),
@@ -216,7 +216,7 @@ class Runner {
       if (ended instanceof Set) return ended;
       const owner = `process ${ended.pid}`;
       // Two instances of this run may have one key: then the second takes what the first makes.
-      if (!told && ended.pid !== Deno.pid) {
+      if (!reported && ended.pid !== Deno.pid) {
         listener({ event: "waiting", instance: instance.name, owner });
       }
       await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));

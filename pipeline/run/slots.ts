@@ -56,7 +56,7 @@ export class Slots {
       if (next === undefined) return;
       if (next.alone) {
         // Whoever just ended may make others ready. They claim a place before any timer fires, and
-        // go first: so all who must be alone go together, and the places stand empty only once.
+        // go first: so all who must be alone go together, and the places are empty only once.
         if (this.#working === 0) setTimeout(() => this.#close(), 0);
         return;
       }

@@ -8,6 +8,7 @@
  */
 import { join } from "node:path";
 import type { Event, Listener } from "../event.ts";
+import { Tail } from "../run/logs.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import type { StageProgress } from "../stage.ts";
 import { locksFolder, type Workspace } from "../store/workspace.ts";
@@ -23,6 +24,8 @@ export interface LiveInstance {
   readonly rate: number | null;
   /** Figure to its course, `[done, value]`, thinned. */
   readonly curves: Readonly<Record<string, readonly (readonly [number, number])[]>>;
+  /** The last lines it printed. */
+  readonly output: readonly string[];
 }
 
 /** One instance that ended: how, and what is worth knowing. */
@@ -63,6 +66,7 @@ const KEPT_ENDINGS = 30;
 const KEPT_MESSAGE = 2000;
 const KEPT_POINTS = 120;
 const KEPT_CURVES = 6;
+const KEPT_LINES = 5;
 
 /** What a run must say of itself. */
 export interface LiveOptions {
@@ -153,6 +157,7 @@ interface Running {
   first?: { readonly done: number; readonly unit: string; readonly at: number };
   at: number;
   readonly curves: Map<string, Curve>;
+  readonly printed: Tail;
 }
 
 /** Takes events and keeps of them what a watcher sees: bounded, however long the run. */
@@ -192,6 +197,7 @@ export class LiveState {
           since: at,
           at,
           curves: new Map(),
+          printed: new Tail(KEPT_LINES),
         });
         return;
       case "progress": {
@@ -199,6 +205,9 @@ export class LiveState {
         if (running) takeProgress(running, event, at);
         return;
       }
+      case "log":
+        this.#running.get(event.instance)?.printed.take(event.text);
+        return;
       case "executed":
         return this.#end(event.instance, { ...event, ending: "executed", message: "" });
       case "failed": {
@@ -269,6 +278,7 @@ export class LiveState {
         progress: running.progress ?? null,
         rate: rateOf(running),
         curves: Object.fromEntries([...running.curves].map(([name, { points }]) => [name, points])),
+        output: running.printed.lines(),
       })),
       recent: this.#recent,
       failures: this.#failures,

@@ -195,7 +195,7 @@ Deno.test("the same failure has the same message in every instance", async () =>
   assertEquals(messages.size, 1, [...messages].join("\n"));
 });
 
-Deno.test("a process that ends without a word is told apart from one that finished", async () => {
+Deno.test("a process that ends without a word has not finished", async () => {
   const exited = await execute("Deno.exit(0);");
   assertStringIncludes(exited.error?.message ?? "none", "ended with code 0 before it finished");
   const killed = await execute('Deno.kill(Deno.pid, "SIGKILL");');

@@ -18,7 +18,7 @@ function results(project: TestProject): Record<string, string> {
   const found: Record<string, string> = { lock: project.read("lock/toy.slow.lock") };
   const walk = (folder: string) => {
     for (const { name, isDirectory } of Deno.readDirSync(project.path(folder))) {
-      // The trace page tells when and how long things took.
+      // The trace page says when and how long things took.
       if (name === "store" || name === "trace") continue;
       if (isDirectory) walk(`${folder}/${name}`);
       else found[`${folder}/${name}`] = project.read(`${folder}/${name}`);

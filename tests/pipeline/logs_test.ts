@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { lastLines, Log, logPath, readLog } from "../../pipeline/run/logs.ts";
+import { Log, logPath, readLog, Tail } from "../../pipeline/run/logs.ts";
 import { toyProject } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const KEY = "a".repeat(64);
 
-Deno.test("a log reads as it was written, also while it is, and begins anew", () => {
+Deno.test("a log reads as it was written, also while it is, and begins again", () => {
   const store = temporaryFolder();
   assertEquals(readLog(store, KEY), undefined);
   const log = new Log(store, KEY);
@@ -56,11 +56,14 @@ Deno.test("a log that cannot be written stops nobody", () => {
 });
 
 Deno.test("the last lines are few and short, whatever was printed", () => {
-  const lines = lastLines(
-    Array.from({ length: 100 }, (_, n) => `${n} ${"x".repeat(n * 100)}`).join("\n"),
-  );
-  assertEquals(lines.length, 20);
-  assertMatch(lines.at(-1)!, /^99 x{397}…$/);
+  const tail = new Tail(20);
+  for (let n = 0; n < 100; n++) tail.take(`${n} ${"x".repeat(n * 100)}\n\n`);
+  const lines = tail.lines();
+  assert(lines.length <= 20);
+  assertMatch(lines.at(-1)!, /x{400}…$/);
+  tail.take("the");
+  tail.take(" end");
+  assertEquals(tail.lines().at(-1), "the end");
 });
 
 Deno.test("what a stage prints is kept, of failures too, and a failure shows its end", async () => {

@@ -11,7 +11,7 @@ const ALL = [
   "word/bob",
 ];
 
-Deno.test("a first run executes every instance, a second none, and results are laid out", async () => {
+Deno.test("a first run executes every instance, a second none, and results are published", async () => {
   using project = toyProject();
   assertEquals(await project.executed(), ALL);
   assertStringIncludes(project.read("outputs/report/page.txt"), '{"name":"ann","seed":"1"} Ann 40');
@@ -336,12 +336,12 @@ export async function run(context: StageContext<Params>): Promise<void> {
 }`,
   });
   writeStage(project, {
-    name: "tell",
+    name: "count",
     declaration: `
 const params = z.strictObject({});
 export type Params = z.infer<typeof params>;
-export const tell = defineStage({
-  name: "tell",
+export const count = defineStage({
+  name: "count",
   params,
   inputs: { seconds: { many: true } },
   outputs: { text: { kind: "file", exactness: "measured" } },
@@ -352,7 +352,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   return Promise.resolve();
 }`,
   });
-  project.write("main.ts", mainText(["word", "steps", "gather", "time", "tell"]));
+  project.write("main.ts", mainText(["word", "steps", "gather", "time", "count"]));
   project.edit(
     "experiments/toy.yaml",
     "  gather:",
@@ -360,7 +360,7 @@ export function run(context: StageContext<Params>): Promise<void> {
     each: [name, seed]
     inputs: { text: word.text }
     params: { seed: $seed }
-  tell:
+  count:
     inputs: { seconds: time.seconds }
   gather:`,
   );
@@ -383,7 +383,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   // They needed the words alone, but waited for the steps, which were at work meanwhile.
   assertEquals(finished.slice(-5).map((name) => name.split("/")[0]), [
     ...Array(4).fill("time"),
-    "tell",
+    "count",
   ]);
   assertEquals(finished.length, 12);
 });

@@ -259,6 +259,18 @@ Deno.test("a loss that is no longer a number shows as such", () => {
   assert(!/points="[^"]*NaN/.test(page));
 });
 
+Deno.test("the live page shows the last lines that a running stage printed, as text", () => {
+  const state = new LiveState({ name: "toy.smoke", instances: [["train", "train"]] });
+  state.take({ event: "started", instance: "train", key: "0", reason: "first run" }, 0);
+  for (let n = 0; n < 1000; n++) {
+    state.take({ event: "log", instance: "train", text: `<b>line ${n}</b>\n` }, n);
+  }
+  const run = state.snapshot(2000);
+  assertEquals(run.running[0]!.output.at(-1), "<b>line 999</b>");
+  assert(run.running[0]!.output.length <= 10);
+  assertStringIncludes(livePage([run], 2000), "&lt;b&gt;line 999&lt;/b&gt;");
+});
+
 Deno.test("the live page escapes what it shows and runs no script but its own", async () => {
   const evil = "<img src=x onerror=alert(1)>";
   const run: LiveRun = {

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Slots } from "../../pipeline/run/slots.ts";
 
-/** Work that ends when told to, in places of which it keeps a record. */
+/** Work that ends on request, in places of which it keeps a record. */
 function workplace(places: number) {
   const slots = new Slots(places);
   const working = new Map<string, () => void>();

@@ -1,5 +1,5 @@
 /**
- * The engine's end of what a stage's process writes: tells messages from what the stage printed, in
+ * The engine's end of what a stage's process writes: parts messages from what the stage printed, in
  * time linear in the bytes and in bounded memory, whatever these bytes are.
  *
  * @module

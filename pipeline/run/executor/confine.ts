@@ -1,6 +1,6 @@
 /**
  * Takes from a stage's process what permissions leave and a result must not rest on: storage that
- * outlives the process, and what tells one machine from another. Called before the stage's code is
+ * outlives the process, and what differs between machines. Called before the stage's code is
  * loaded, so that nothing of it is left to be found: neither in globals nor on prototypes.
  *
  * @module

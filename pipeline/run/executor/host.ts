@@ -7,33 +7,16 @@
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { refusal } from "../../errors.ts";
 import { describeAdapter, findAdapter } from "../../key/adapter.ts";
-import {
-  type Artifact,
-  CONTRACT,
-  type Run,
-  type StageContext,
-  type StageProgress,
-} from "../../stage.ts";
-import { OWNER_FILE, type Task, type TaskInput } from "../executor.ts";
+import { CONTRACT, type Run } from "../../stage.ts";
+import { OWNER_FILE } from "../executor.ts";
 import { confine } from "./confine.ts";
-import {
-  type Assignment,
-  type FailureKind,
-  markOf,
-  MAX_MESSAGE_BYTES,
-  type Message,
-  metricProblem,
-  pinProblem,
-  progressProblem,
-  STOP,
-} from "./protocol.ts";
+import { contextOf, progressSender } from "./context.ts";
+import { failure } from "./failure.ts";
+import { type Assignment, markOf, MAX_MESSAGE_BYTES, type Message, STOP } from "./protocol.ts";
 
 /** Exit code of a process that ends because its engine did, or asked it to. */
 const ENDED = 3;
-/** Progress is sent at most this often. */
-const PROGRESS_MS = 50;
 
 type Send = (message: Message) => void;
 
@@ -108,132 +91,12 @@ class Stop {
   }
 }
 
-function toArtifact(input: TaskInput, many: boolean): Artifact {
-  const { at, sha256, path, files } = input;
-  return { at: many ? at : {}, sha256, path, files: new Map(files) };
-}
-
-/** Sends progress now and then; `flush` sends what was held back. */
-function progressSender(stage: string, send: Send) {
-  const now = performance.now.bind(performance), later = setTimeout;
-  let sentAt = -Infinity, held: Message | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (held === undefined) return;
-    sentAt = now();
-    const message = held;
-    held = undefined;
-    send(message);
-  };
-  const report = ({ done, total, unit, values }: StageProgress) => {
-    const progress = { done, total, unit, ...(values === undefined ? {} : { values }) };
-    const problem = progressProblem(progress);
-    if (problem !== undefined) {
-      throw new TypeError(`Stage "${stage}" cannot report its progress: ${problem}`);
-    }
-    held = { type: "progress", ...progress };
-    if (now() - sentAt >= PROGRESS_MS) flush();
-    else timer ??= later(flush, PROGRESS_MS);
-  };
-  return { report, flush };
-}
-
-/** What the stage gets. */
-function contextOf(
-  task: Task,
-  { send, stop, report }: { send: Send; stop: Stop; report: (progress: StageProgress) => void },
-): StageContext<unknown> {
-  const inputs = (name: string): readonly Artifact[] => {
-    const bound = task.inputs[name];
-    if (!bound) throw new TypeError(`Stage "${task.stage}" declares no input "${name}"`);
-    return bound.map((input) => toArtifact(input, task.many.includes(name)));
-  };
-  const context = {
-    params: task.params,
-    inputs,
-    input(name: string) {
-      if (task.many.includes(name)) {
-        throw new TypeError(
-          `Input "${name}" of stage "${task.stage}" is many: use inputs("${name}")`,
-        );
-      }
-      return inputs(name)[0]!;
-    },
-    output(name: string) {
-      const path = task.outputs[name];
-      if (path === undefined) {
-        throw new TypeError(`Stage "${task.stage}" declares no output "${name}"`);
-      }
-      return path;
-    },
-    mirror: task.mirror,
-    checkpoints: task.checkpoints,
-    get stopping() {
-      return stop.signal;
-    },
-    progress: report,
-    metric(name: string, value: number) {
-      const problem = metricProblem(name, value);
-      if (problem !== undefined) {
-        throw new RangeError(`Stage "${task.stage}" cannot record metric "${name}": ${problem}`);
-      }
-      send({ type: "metric", name, value });
-    },
-    pin(name, value) {
-      const problem = pinProblem(name, value);
-      if (problem !== undefined) {
-        throw new RangeError(`Stage "${task.stage}" cannot pin what it saw: ${problem}`);
-      }
-      send({ type: "pin", name, value });
-    },
-  };
-  const absent = () => {
-    throw new TypeError(
-      `Stage "${task.stage}" has no backend: only a stage that declares numeric computes on one, ` +
-        "and has it in its key",
-    );
-  };
-  // Where it throws it is not enumerable: code may copy a context that has no use for it.
-  const backend = task.backend === undefined
-    ? { get: absent }
-    : { value: task.backend, enumerable: true };
-  return Object.defineProperty(context, "backend", backend) as StageContext<unknown>;
-}
-
 /**
  * Checkpoints belong to one process at a time: one whose engine was killed may still be ending.
  */
 async function ownCheckpoints(folder: string): Promise<void> {
   const file = await Deno.open(join(folder, OWNER_FILE), { write: true, create: true });
   await file.lock(true);
-}
-
-function failure(error: unknown): { kind: FailureKind; message: string } {
-  if (!(error instanceof Error)) return { kind: "bug", message: String(error) };
-  const { name, message } = error;
-  if (name === "NotCapable") return { kind: "access", message };
-  // The stage's bundle has its own copy of these classes, so the name is what tells.
-  if (/^(LockstepError|StageError|ConfigError)$/.test(name) || refusal(message) !== undefined) {
-    return { kind: "expected", message };
-  }
-  if (name === "MemoryError" || lacksMemory(error)) return { kind: "memory", message };
-  return { kind: "bug", message: ownFrames(error.stack ?? message) };
-}
-
-/** A stack without the engine's frames. */
-function ownFrames(stack: string): string {
-  const engine = new URL("./", import.meta.url).href;
-  return stack.split("\n").filter((line) => !(/^\s+at /.test(line) && line.includes(engine)))
-    .join("\n");
-}
-
-/** Whether an array was to be larger than memory; a negative or fractional length is a bug. */
-function lacksMemory({ name, message }: Error): boolean {
-  if (name !== "RangeError") return false;
-  const length = /^Invalid typed array length: (.+)$/.exec(message)?.[1];
-  return message === "Array buffer allocation failed" || Number(length) >= 2 ** 32;
 }
 
 /** A failure's message as long as a message can be. */
@@ -270,7 +133,12 @@ async function main(): Promise<void> {
   try {
     const { run } = await import(pathToFileURL(task.module).href) as { run: Run<unknown> };
     if (task.checkpoints !== undefined) await ownCheckpoints(task.checkpoints);
-    await run(contextOf(task, { send, stop, report }));
+    await run(contextOf(task, {
+      progress: report,
+      metric: (name, value) => send({ type: "metric", name, value }),
+      pin: (name, value) => send({ type: "pin", name, value }),
+      stopping: () => stop.signal,
+    }));
     end({ type: "done" });
   } catch (error) {
     fail(error);

@@ -41,7 +41,7 @@ export type Message =
   | { readonly type: "done" }
   | { readonly type: "failed"; readonly kind: FailureKind; readonly message: string };
 
-/** What stands before a message. Its first byte is none that people print. */
+/** What comes before a message. Its first byte is none that people print. */
 export function markOf(token: string): string {
   return `\x01${token} `;
 }

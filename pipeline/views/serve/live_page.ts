@@ -78,7 +78,7 @@ function oneRun(run: LiveRun, now: number): Html {
 }
 
 function runningRow(
-  { instance, reason, since, progress, rate, curves }: LiveInstance,
+  { instance, reason, since, progress, rate, curves, output }: LiveInstance,
   now: number,
 ) {
   const values = Object.entries(progress?.values ?? {});
@@ -93,7 +93,7 @@ function runningRow(
         : html``}${rate === null ? "" : `, ${figure(rate)} a second`}</td>
       <td>${values.map(([name, value]) =>
         html`<div>${name} ${figure(value)}${sparkline(name, curves[name] ?? [])}</div>`
-      )}</td>
+      )}${output.length > 0 ? html`<pre>${output.join("\n")}</pre>` : html``}</td>
     </tr>
   `;
 }

@@ -1,23 +1,23 @@
 /**
- * Makes one instance: lays its inputs out, runs its stage, takes its outputs into the store.
+ * Makes one instance: places its inputs, runs its stage, takes its outputs into the store.
  *
  * @module
  */
 import { dirname, join } from "node:path";
-import type { Bundle } from "../../key/bundle.ts";
-import { describeMachine } from "../../key/machine.ts";
-import { keepCode } from "../../store/code.ts";
-import { InputChangedError, StageError } from "../../errors.ts";
-import type { Instance } from "../../plan/graph.ts";
-import type { Sha256 } from "../../key/hash.ts";
-import type { Platform } from "../../key/platform.ts";
-import type { Access, Stage } from "../../stage.ts";
-import type { ArtifactStore } from "../../store/artifact_store.ts";
-import { type Manifest, manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
-import { checkpointPath, type Workspace } from "../../store/workspace.ts";
-import type { Executor, Task, TaskInput, Watch } from "../executor.ts";
-import type { Scratch } from "../scratch.ts";
-import { requirePlatform } from "../same_platform.ts";
+import type { Bundle } from "../key/bundle.ts";
+import { describeMachine } from "../key/machine.ts";
+import { keepCode } from "../store/code.ts";
+import { InputChangedError, StageError } from "../errors.ts";
+import type { Instance } from "../plan/graph.ts";
+import type { Sha256 } from "../key/hash.ts";
+import type { Platform } from "../key/platform.ts";
+import type { Access, Stage } from "../stage.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
+import { type Manifest, manifestText, type OutputRecord, type Trace } from "../store/trace.ts";
+import { checkpointPath, type Workspace } from "../store/workspace.ts";
+import type { Executor, Reach, Task, TaskInput, Watch } from "./executor.ts";
+import type { Scratch } from "./scratch.ts";
+import { requirePlatform } from "./same_platform.ts";
 
 /** Everything an instance is made from. */
 export interface Order {
@@ -68,74 +68,77 @@ export async function makeInstance(
     readonly signal: AbortSignal;
   },
 ): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
-  const { instance, folder, scratch } = order;
+  const { instance } = order;
   const { stage } = instance.node;
-  const access: Access = stage.access?.(instance.params) ?? {};
-  const written = join(folder, "outputs");
-  Deno.mkdirSync(written);
-  const module = scratch.module(order.bundle);
-  const inputs = await linkInputs(order, store);
-  const paths: Record<string, string> = {};
-  for (const [name, spec] of Object.entries(stage.outputs)) {
-    paths[name] = join(written, name);
-    if (spec.kind === "folder") Deno.mkdirSync(paths[name]);
-  }
-  const write = [written];
-  let checkpoints: string | undefined;
-  if (stage.checkpoints) {
-    checkpoints = checkpointPath(workspace, order.key);
-    Deno.mkdirSync(checkpoints, { recursive: true });
-    write.push(checkpoints);
-  }
-  const mirror = access.mirror ? order.mirror : undefined;
-  const remote = mirror !== undefined && /^https?:/.test(mirror);
-  const task: Task = {
-    stage: stage.name,
-    module,
-    folder,
-    params: instance.params,
-    inputs,
-    many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
-    outputs: paths,
-    ...(stage.numeric ? { backend: order.platform.backend } : {}),
-    ...(mirror !== undefined ? { mirror } : {}),
-    ...(checkpoints !== undefined ? { checkpoints } : {}),
-  };
+  const { task, reach } = await prepare(order, { store, workspace });
   const metrics = await executor.execute(task, {
-    reach: {
-      read: [
-        folder,
-        dirname(module),
-        ...(checkpoints ? [checkpoints] : []),
-        ...(mirror && !remote ? [mirror] : []),
-      ],
-      write,
-      hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror!).host] : [])],
-    },
-    cache: scratch.cache,
+    reach,
+    cache: order.scratch.cache,
     watch: { ...watch, platform: (found) => requirePlatform(stage, order.platform, found) },
     signal,
   });
   for (const from of await damagedInputs(instance, order.outputs, store)) {
     throw new InputChangedError(
-      `Cannot keep the result of ${instance.name}: its inputs must not change while it runs, and ` +
-        `an output of ${from.name} did; run again, which makes it anew`,
+      `Cannot keep a result of "${stage.name}": its inputs must not change while it runs, and an ` +
+        `output of ${from.name} did; run again, which makes that again first`,
     );
   }
   const outputs: Record<string, OutputRecord> = {};
-  for (const [name, spec] of Object.entries(stage.outputs)) {
+  for (const [name, { kind, exactness }] of Object.entries(stage.outputs)) {
+    const path = task.outputs[name]!;
     outputs[name] = {
-      ...await takeOutput(paths[name]!, { kind: spec.kind, stage: stage.name, name }, store),
-      kind: spec.kind,
-      exactness: spec.exactness,
+      ...await takeOutput(path, { kind, stage: stage.name, name }, store),
+      kind,
+      exactness,
     };
   }
   await keepCode({ store, workspace }, order.bundle);
   return { outputs, metrics };
 }
 
+/** Puts into the folder of an instance what its stage finds there, and says what it may reach. */
+async function prepare(
+  order: Order,
+  { store, workspace }: Places,
+): Promise<{ task: Task; reach: Reach }> {
+  const { instance: { node: { stage }, params }, folder, platform } = order;
+  const access: Access = stage.access?.(params) ?? {};
+  const written = join(folder, "outputs");
+  Deno.mkdirSync(written);
+  const module = order.scratch.module(order.bundle);
+  const inputs = await placeInputs(order, store);
+  const outputs: Record<string, string> = {};
+  for (const [name, { kind }] of Object.entries(stage.outputs)) {
+    outputs[name] = join(written, name);
+    if (kind === "folder") Deno.mkdirSync(outputs[name]);
+  }
+  const checkpoints = stage.checkpoints ? checkpointPath(workspace, order.key) : undefined;
+  if (checkpoints !== undefined) Deno.mkdirSync(checkpoints, { recursive: true });
+  const mirror = access.mirror ? order.mirror : undefined;
+  const remote = mirror !== undefined && /^https?:/.test(mirror);
+  const own = checkpoints === undefined ? [] : [checkpoints];
+  const task: Task = {
+    stage: stage.name,
+    module,
+    folder,
+    params,
+    inputs,
+    many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
+    outputs,
+    ...(stage.numeric ? { backend: platform.backend } : {}),
+    ...(mirror !== undefined ? { mirror } : {}),
+    ...(checkpoints !== undefined ? { checkpoints } : {}),
+  };
+  const reach: Reach = {
+    read: [folder, dirname(module), ...own, ...(mirror !== undefined && !remote ? [mirror] : [])],
+    write: [written, ...own],
+    hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror).host] : [])],
+  };
+  return { task, reach };
+}
+
 /** Places input blobs in the scratch folder: the only place the stage may read. */
-async function linkInputs(
+async function placeInputs(
   order: Order,
   store: ArtifactStore,
 ): Promise<Record<string, TaskInput[]>> {
