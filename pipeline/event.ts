@@ -50,8 +50,22 @@ export type Event =
   | { readonly event: "damaged"; readonly path: string; readonly message: string }
   | { readonly event: "published"; readonly path: string; readonly instance: string }
   | { readonly event: "page"; readonly path: string }
-  | { readonly event: "lock"; readonly path: string; readonly message: string }
-  | { readonly event: "interrupted"; readonly message: string }
+  | {
+    readonly event: "lock";
+    readonly path: string;
+    readonly message: string;
+    /** Whether the results are those of the lock, if it was checked. */
+    readonly holds: boolean;
+  }
+  | {
+    readonly event: "interrupted";
+    readonly message: string;
+    /** How many instances are done, of how many. */
+    readonly done: number;
+    readonly instances: number;
+    /** The instances that go on from a checkpoint. */
+    readonly saved: readonly string[];
+  }
   | {
     readonly event: "summary";
     readonly executed: number;

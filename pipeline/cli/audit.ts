@@ -12,12 +12,11 @@ import { LockstepError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy } from "../store/trace.ts";
+import { duration } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
-import { outputsFolder, type Project } from "./session.ts";
-import { duration, jsonView, standardOutput, textView } from "./terminal.ts";
-
-type Print = (line: string) => void;
+import { outputsFolder } from "./session.ts";
+import type { Print, Project } from "./project.ts";
 
 /** Runs an audit; 0 if nothing was found, or all that was found was mended. */
 export async function audit(project: Project, options: Options, print: Print): Promise<number> {
@@ -70,7 +69,7 @@ async function repair(
       continue;
     }
     say(options, print, "repair", `making again what ${name} lost`);
-    code = Math.max(code, await remake(project, options, run));
+    code = Math.max(code, await remake(project, options, { run, print }));
   }
   if (await dropLost(findings, store, tell) > 0) {
     // What else those traces named belongs to nothing now.
@@ -210,7 +209,11 @@ function setAside(
 }
 
 /** Runs a recorded run again: whatever is intact is reused. */
-async function remake(project: Project, options: Options, run: LatestRun): Promise<number> {
+async function remake(
+  project: Project,
+  options: Options,
+  { run, print }: { readonly run: LatestRun; readonly print: Print },
+): Promise<number> {
   const again: Options = {
     ...options,
     command: "reproduce",
@@ -220,14 +223,7 @@ async function remake(project: Project, options: Options, run: LatestRun): Promi
     set: run.set,
     ...(run.mirror !== undefined ? { mirror: run.mirror } : {}),
   };
-  const sink = standardOutput();
-  if (options.json) return await reproduce(project, again, jsonView(sink));
-  const view = textView(sink);
-  try {
-    return await reproduce(project, again, view.listener);
-  } finally {
-    view.close();
-  }
+  return await reproduce(project, again, print);
 }
 
 function say(options: Options, print: Print, event: string, message: string): void {

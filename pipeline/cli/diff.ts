@@ -5,34 +5,35 @@
  */
 import { join, resolve } from "node:path";
 import { statOf } from "../store/catalog.ts";
-import { suggestion } from "../config/document.ts";
+import { suggestion } from "../suggestion.ts";
 import { diffRuns, type RunDiff } from "../views/diff.ts";
 import type { Side } from "../views/diff/sides.ts";
 import type { Comparison, ValueDiff } from "../views/diff/comparison.ts";
 import { diffJson } from "../views/diff/leaves.ts";
 import { diffPage } from "../views/diff/page.ts";
-import { ConfigError } from "../errors.ts";
+import { UsageError } from "../errors.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { OutputRecord, Trace } from "../store/trace.ts";
 import { printDiff } from "./diff_text.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project, READING } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { outputsFolder, reading } from "./session.ts";
 
 /**
  * Compares two runs.
  *
- * @throws {ConfigError} If an operand names no run.
+ * @throws {UsageError} If an operand names no run.
  */
 export async function diff(
   project: Project,
   options: Options,
-  print: (line: string) => void,
+  print: Print,
 ): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   // A comparison of two lock files needs no store and makes none.
-  const store = statOf(folder) ? new LocalStore(folder, READING) : undefined;
+  const store = statOf(folder) ? new LocalStore(folder, reading(options, print)) : undefined;
   try {
     const [a = "", b = ""] = options.operands;
     const before = await findSide(a, { project, options, store });
@@ -76,7 +77,7 @@ async function findSide(operand: string, place: Place): Promise<Side> {
   ]);
   if (commit !== undefined) return await lockedSide(operand, commit.trim(), place);
   const known = store ? latestNames(store) : [];
-  throw new ConfigError(
+  throw new UsageError(
     `Cannot compare "${operand}": it must be a lock file, a run recorded in the store or a git ` +
       `revision, and is none${suggestion(operand, known)}`,
   );
@@ -113,7 +114,7 @@ async function recordedSide(
   for (const [instance, key] of Object.entries(keys)) {
     const trace = await store.trace(key);
     if (!trace) {
-      throw new ConfigError(
+      throw new UsageError(
         `Cannot compare "${name}": every result of it must be in the store, and the trace of ` +
           `${instance} is not; run "deno task audit --repair"`,
       );
@@ -137,7 +138,7 @@ async function lockedSide(
   });
   const text = await git(project.root, ["show", `${commit}:./${name}`]);
   if (text === undefined) {
-    throw new ConfigError(
+    throw new UsageError(
       `Cannot compare "${revision}": the revision must hold ${name}, and does not; name another ` +
         "lock with --experiment, --profile and --backend",
     );

@@ -25,42 +25,58 @@ import { publish } from "../store/publish.ts";
 import { run, type RunOutcome } from "../run/run.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import type { Options } from "./options.ts";
-import { openSession, type Project, type Session } from "./session.ts";
+import { interruptible } from "./interrupt.ts";
+import { Progress } from "./progress.ts";
+import type { Print, Project } from "./project.ts";
+import { openSession, type Session } from "./session.ts";
+import { standardOutput } from "./sink.ts";
+import { jsonView, textView } from "./terminal.ts";
 
-/** Exit codes: 0 all well, 1 something failed, 130 interrupted. */
+/** Runs what must run and shows it; 0 if all is well, 1 if something failed, 130 if interrupted. */
 export async function reproduce(
   project: Project,
   options: Options,
+  print: Print,
+): Promise<number> {
+  if (options.dryRun) {
+    const { showPlan } = await import("./plan.ts");
+    await showPlan(project, options, print);
+    return 0;
+  }
+  const sink = standardOutput();
+  const view = options.json ? jsonView(sink) : textView(sink, { quiet: options.quiet });
+  try {
+    return await interruptible((signal) => carryOut(project, options, view.listener, signal));
+  } finally {
+    view.close();
+  }
+}
+
+async function carryOut(
+  project: Project,
+  options: Options,
   listener: Listener,
+  signal: AbortSignal,
 ): Promise<number> {
   const begun = performance.now();
-  const controller = new AbortController();
-  const interrupt = () => {
-    if (controller.signal.aborted) Deno.exit(130);
-    controller.abort();
-  };
-  Deno.addSignalListener("SIGINT", interrupt);
-  Deno.addSignalListener("SIGTERM", interrupt);
-  const counts = { executed: 0, cached: 0, failed: 0 };
-  let live: Awaited<ReturnType<typeof openLive>> | undefined;
-  const watched: Listener = (event: Event) => {
-    if (event.event === "executed") counts.executed++;
-    live?.listener(event);
+  const session = await openSession(
+    project,
+    options,
+    { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
+  );
+  if (options.locked) requireLock(project, session);
+  const progress = new Progress();
+  const live = await openLive(session.store, {
+    name: session.name,
+    instances: session.graph.map(({ name, node }) => [name, node.name] as const),
+  });
+  const watched: Listener = (event) => {
+    progress.take(event);
+    live.listener(event);
     listener(event);
   };
-  let planned = options.json;
+  let failed = 1;
   try {
-    const session = await openSession(
-      project,
-      options,
-      { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
-    );
-    if (options.locked) requireLock(project, session);
-    planned = true;
-    live = await openLive(session.store, {
-      name: session.name,
-      instances: session.graph.map(({ name, node }) => [name, node.name] as const),
-    });
     watched(planEvent(session, options));
     const outcome = await run(session.graph, session.decisions, {
       name: session.name,
@@ -75,44 +91,30 @@ export async function reproduce(
       pins: new Pins(project.root, { keep: !options.locked && !session.experiment.modified }),
       secondsOf: session.secondsOf,
       listener: watched,
-      failFast: false,
-      signal: controller.signal,
+      failFast: options.failFast,
+      signal,
     });
-    Object.assign(counts, {
-      executed: outcome.executed,
-      cached: outcome.cached,
-      // What an interruption cut short did not fail.
-      failed: controller.signal.aborted ? 0 : outcome.failed,
-    });
-    if (controller.signal.aborted) {
-      listener({
-        event: "interrupted",
-        message:
-          `interrupted: ${counts.executed} finished instances are kept, and training resumes ` +
-          "from its checkpoints; run the same command again to go on",
-      });
-    } else {
-      let published = false;
-      const { held, recorded } = await finish(project, session, outcome, options, (event) => {
-        published ||= event.event === "published";
-        listener(event);
-      });
-      if (!held) counts.failed ||= 1;
-      const changed = recorded || published || outcome.executed > 0;
-      const places = { store: session.store, workspace: session.store };
-      await keepTracePage(session.outputs, places, { changed });
+    // What an interruption cut short did not fail.
+    failed = signal.aborted ? 0 : outcome.failed;
+    if (signal.aborted) {
+      listener(progress.interrupted(session));
+      return 130;
     }
-    session.store.close();
-    return controller.signal.aborted ? 130 : counts.failed > 0 ? 1 : 0;
-  } catch (error) {
-    counts.failed ||= 1;
-    throw error;
+    let published = false;
+    const { held, recorded } = await finish(project, session, outcome, options, (event) => {
+      published ||= event.event === "published";
+      listener(event);
+    });
+    if (!held) failed ||= 1;
+    const changed = recorded || published || outcome.executed > 0;
+    const places = { store: session.store, workspace: session.store };
+    await keepTracePage(session.outputs, places, { changed });
+    return failed > 0 ? 1 : 0;
   } finally {
-    live?.close();
-    Deno.removeSignalListener("SIGINT", interrupt);
-    Deno.removeSignalListener("SIGTERM", interrupt);
+    live.close();
+    session.store.close();
     const seconds = Math.round(performance.now() - begun) / 1000;
-    if (planned) listener({ event: "summary", ...counts, seconds });
+    listener({ event: "summary", ...progress.counts, failed, seconds });
   }
 }
 
@@ -223,7 +225,7 @@ async function checkLock(
   const message = differences.length === 0
     ? `all ${entries.size} results agree`
     : `${differences.length} results differ:${shown}${more}`;
-  listener({ event: "lock", path: name, message });
+  listener({ event: "lock", path: name, message, holds: differences.length === 0 });
   return differences.length === 0;
 }
 
@@ -242,7 +244,7 @@ async function updateLock(
   const changed = writeLock(path, formatLock({ experiment, profile }, lock));
   if (changed > 0) {
     const message = `${changed} lines changed; review them with git diff`;
-    listener({ event: "lock", path: name, message });
+    listener({ event: "lock", path: name, message, holds: true });
   }
   return true;
 }

@@ -13,11 +13,12 @@ import {
   manifestsOf,
 } from "../views/ancestry.ts";
 import { statOf } from "../store/catalog.ts";
-import { ConfigError, LockstepError } from "../errors.ts";
+import { LockstepError, UsageError } from "../errors.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { outputsFolder } from "./session.ts";
 
 /** Every trace of a store, oldest first, and what made each digest. */
 interface Index {
@@ -28,13 +29,9 @@ interface Index {
 /**
  * Prints a trace and, indented below it, those of its inputs.
  *
- * @throws {ConfigError} If nothing in the store goes by that name or digest, or several do.
+ * @throws {UsageError} If nothing in the store goes by that name or digest, or several do.
  */
-export async function showTrace(
-  project: Project,
-  options: Options,
-  print: (line: string) => void,
-): Promise<void> {
+export async function showTrace(project: Project, options: Options, print: Print): Promise<void> {
   const folder = join(outputsFolder(project, options), "store");
   if (!statOf(folder)) {
     throw new LockstepError(`Cannot trace anything: nothing was run in ${folder} yet`);
@@ -68,7 +65,7 @@ function find({ traces, makers }: Index, wanted: string): Trace {
   }
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
-  throw new ConfigError(
+  throw new UsageError(
     only
       ? `Cannot trace "${wanted}": ${found.size} artifacts start with it; give more digits`
       : `Cannot trace "${wanted}": it must be an instance, a key or an artifact's digest (from ` +
@@ -76,7 +73,7 @@ function find({ traces, makers }: Index, wanted: string): Trace {
   );
 }
 
-function show(index: Index, start: Trace, print: (line: string) => void): void {
+function show(index: Index, start: Trace, print: Print): void {
   const shown = new Set<Trace>();
   const visit = (trace: Trace, via: string, depth: number): void => {
     const indent = "  ".repeat(depth);
