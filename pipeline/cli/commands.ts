@@ -40,6 +40,12 @@ const SPECS = {
     operands: [INSTANCE],
   },
   status: { summary: "say how much of a run is up to date" },
+  logs: { summary: "print what an instance printed when it last ran", operands: [INSTANCE] },
+  metrics: {
+    summary: "list a run's metrics, a row for each instance; by default the latest run's",
+    operands: [{ name: "RUN", values: "files", optional: true }],
+  },
+  export: { summary: "copy an artifact out of the store, verified", operands: [INSTANCE] },
   graph: { summary: "draw the stages and what feeds them, as Mermaid or DOT" },
   diff: {
     summary: "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision",
@@ -86,24 +92,26 @@ export interface Flag {
 }
 
 const RUNS = ["reproduce", "plan", "why", "status"] as const;
+/** The commands that read what a run left. */
+const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, "diff", "trace", "audit", "serve"] as const;
+const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "serve"] as const;
 
 /** The formats that a command can print, the default first. */
-export const FORMATS = { graph: ["mermaid", "dot"] } as const;
+export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
 
 /** The options by name. */
 export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "experiments/NAME.yaml; by default the first that main.ts names",
-    commands: [...RUNS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff"],
     values: "profiles",
   },
   set: {
@@ -116,7 +124,7 @@ export const FLAGS = {
   only: {
     argument: "GLOB",
     help: "only these instances and what they need: train, train/imdb, **/add/**",
-    commands: ["reproduce", "plan", "graph"],
+    commands: ["reproduce", "plan", "metrics", "graph"],
     repeated: true,
     values: "instances",
   },
@@ -130,7 +138,7 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute (default: auto)",
-    commands: [...RUNS, "diff"],
+    commands: [...RUNS, "metrics", "diff"],
     values: BACKEND_CHOICES,
   },
   mirror: {
@@ -157,12 +165,25 @@ export const FLAGS = {
     help: "every instance, not only a line for each stage",
     commands: ["reproduce", "plan", "graph"],
   },
+  follow: { help: "go on printing while it runs", commands: ["logs"] },
   format: {
     argument: "FORMAT",
-    help: "mermaid (the default) or dot",
-    commands: ["graph"],
-    values: FORMATS.graph,
+    help: "metrics: table (the default), csv or json; graph: mermaid (the default) or dot",
+    commands: ["metrics", "graph"],
+    values: [...FORMATS.metrics, ...FORMATS.graph],
   },
+  to: {
+    argument: "PATH",
+    help: "file to write; for a folder output a folder",
+    commands: ["export"],
+    values: "files",
+  },
+  output: {
+    argument: "NAME",
+    help: "output of the instance, if it has several",
+    commands: ["export"],
+  },
+  overwrite: { help: "replace what is at --to", commands: ["export"] },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {
     argument: "FILE",

@@ -25,7 +25,11 @@ export interface Options {
   readonly locked: boolean;
   readonly failFast: boolean;
   readonly all: boolean;
+  readonly follow: boolean;
   readonly format?: string;
+  readonly to?: string;
+  readonly output?: string;
+  readonly overwrite: boolean;
   readonly repair: boolean;
   readonly outputs?: string;
   readonly quiet: boolean;
@@ -157,7 +161,11 @@ function parseValues(command: Command, values: Values): Omit<Options, "command" 
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
     outputs: values.text("outputs"),
     page: values.text("page"),
-    format: command === "graph" ? values.choice<string>("format", FORMATS.graph) : undefined,
+    to: values.text("to"),
+    output: values.text("output"),
+    format: command === "metrics" || command === "graph"
+      ? values.choice<string>("format", FORMATS[command])
+      : undefined,
   };
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
@@ -175,6 +183,8 @@ function parseValues(command: Command, values: Values): Omit<Options, "command" 
     locked: values.has("locked"),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
+    follow: values.has("follow"),
+    overwrite: values.has("overwrite"),
     repair: values.has("repair"),
     quiet: values.has("quiet"),
     json: values.has("json"),

@@ -17,6 +17,7 @@ import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import type { Stage } from "../stage.ts";
+import { statOf } from "../store/catalog.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
@@ -78,6 +79,16 @@ export function reading(options: Options, print: Print): StoreOptions {
       else console.error(`damaged: ${path}: ${message}`);
     },
   };
+}
+
+/** Opens the store to read; `undefined` if nothing was run yet. */
+export function openStore(
+  project: Project,
+  options: Options,
+  print: Print,
+): LocalStore | undefined {
+  const folder = join(outputsFolder(project, options), "store");
+  return statOf(folder) && new LocalStore(folder, reading(options, print));
 }
 
 /**

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import {
   allTraces,
   ancestry,
@@ -12,13 +11,11 @@ import {
   makersOf,
   manifestsOf,
 } from "../views/ancestry.ts";
-import { statOf } from "../store/catalog.ts";
 import { LockstepError, UsageError } from "../errors.ts";
-import { LocalStore } from "../store/local_store.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { outputsFolder } from "./session.ts";
+import { openStore, outputsFolder } from "./session.ts";
 
 /** Every trace of a store, oldest first, and what made each digest. */
 interface Index {
@@ -32,15 +29,15 @@ interface Index {
  * @throws {UsageError} If nothing in the store goes by that name or digest, or several do.
  */
 export async function showTrace(project: Project, options: Options, print: Print): Promise<void> {
-  const folder = join(outputsFolder(project, options), "store");
-  if (!statOf(folder)) {
-    throw new LockstepError(`Cannot trace anything: nothing was run in ${folder} yet`);
+  const store = openStore(project, options, print);
+  if (!store) {
+    const outputs = outputsFolder(project, options);
+    throw new LockstepError(`Cannot trace anything: nothing was run in ${outputs} yet`);
   }
-  const store = new LocalStore(folder, { reading: true });
   try {
     const traces = await allTraces(store);
     const index: Index = { traces, makers: makersOf(traces, await manifestsOf(traces, store)) };
-    const trace = find(index, options.operands[0]!);
+    const trace = find(index, options.operands[0]);
     if (options.json) {
       for (const part of ancestry([trace], index.makers)) {
         print(JSON.stringify({ event: "trace", ...part }));
@@ -53,7 +50,13 @@ export async function showTrace(project: Project, options: Options, print: Print
 
 const SHORTEST_PREFIX = 6;
 
-function find({ traces, makers }: Index, wanted: string): Trace {
+function find({ traces, makers }: Index, wanted: string | undefined): Trace {
+  if (wanted === undefined) {
+    const example = traces.at(-1)?.instance ?? "train";
+    throw new UsageError(
+      `Cannot run "trace": it needs an instance, a key or an artifact's digest, e.g. ${example}`,
+    );
+  }
   const named = traces.findLast((trace) => trace.instance === wanted);
   if (named) return named;
   const found = new Set<Trace>();

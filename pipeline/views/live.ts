@@ -15,6 +15,7 @@ import { locksFolder, type Workspace } from "../store/workspace.ts";
 /** One instance that is running. */
 export interface LiveInstance {
   readonly instance: string;
+  readonly key: string;
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -146,6 +147,7 @@ function remove(path: string): void {
 }
 
 interface Running {
+  readonly key: string;
   readonly reason: string;
   readonly since: number;
   progress?: StageProgress;
@@ -188,6 +190,7 @@ export class LiveState {
       case "started":
         this.#endings.delete(event.instance);
         this.#running.set(event.instance, {
+          key: event.key,
           reason: event.reason,
           since: at,
           at,
@@ -264,6 +267,7 @@ export class LiveState {
       }) ?? null,
       running: [...this.#running].map(([instance, running]) => ({
         instance,
+        key: running.key,
         reason: running.reason,
         since: running.since,
         progress: running.progress ?? null,
