@@ -88,7 +88,8 @@ export interface Flag {
   readonly help: string;
   readonly commands: readonly Command[];
   readonly repeated?: boolean;
-  readonly values?: Values;
+  /** Its values, or those of each command. */
+  readonly values?: Values | Readonly<Partial<Record<Command, readonly string[]>>>;
 }
 
 const RUNS = ["reproduce", "plan", "why", "status"] as const;
@@ -170,7 +171,7 @@ export const FLAGS = {
     argument: "FORMAT",
     help: "metrics: table (the default), csv or json; graph: mermaid (the default) or dot",
     commands: ["metrics", "graph"],
-    values: [...FORMATS.metrics, ...FORMATS.graph],
+    values: FORMATS,
   },
   to: {
     argument: "PATH",

@@ -47,7 +47,10 @@ function placeOf(command: string | undefined, typed: readonly string[], current:
   if (!spec) return [];
   const flags = Object.entries<Flag>(FLAGS).filter(([, { commands }]) => commands.includes(spec));
   const before = flags.find(([name]) => `--${name}` === typed.at(-1))?.[1];
-  if (before?.argument !== undefined) return before.values ?? [];
+  if (before?.argument !== undefined) {
+    const { values = [] } = before;
+    return typeof values === "string" || values instanceof Array ? values : values[spec] ?? [];
+  }
   if (current.startsWith("-")) return flags.map(([name]) => `--${name}`);
   const operands = typed.filter((word, index) =>
     !word.startsWith("-") && !takesValue(typed[index - 1], flags)

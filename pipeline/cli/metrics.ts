@@ -6,7 +6,7 @@
 import { basename, join } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { LockstepError } from "../errors.ts";
-import type { Coordinates } from "../config/experiment.ts";
+import type { Coordinates } from "../config/references.ts";
 import { latestNames } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { lockName } from "../store/lockfile.ts";

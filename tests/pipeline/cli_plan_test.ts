@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { changes } from "../../pipeline/key/fingerprint.ts";
+import { changes } from "../../pipeline/key/ingredients.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 const lines = async (project: TestProject, ...args: string[]) =>
