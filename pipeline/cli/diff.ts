@@ -49,7 +49,7 @@ export async function diff(
 }
 
 /** Larger artifacts are data, not findings. */
-const LARGEST_JSON_BYTES = 8_000_000;
+const MAX_JSON_BYTES = 8_000_000;
 
 /** Compares the JSON files among the outputs that differ, where the store has both versions. */
 async function diffValues(
@@ -80,7 +80,7 @@ async function jsonText(
   store: LocalStore,
   { sha256, bytes }: OutputRecord,
 ): Promise<string | undefined> {
-  if (bytes > LARGEST_JSON_BYTES) return undefined;
+  if (bytes > MAX_JSON_BYTES) return undefined;
   const text = await store.readText(sha256);
   return text !== undefined && /^[{[]/.test(text) ? text : undefined;
 }

@@ -48,7 +48,7 @@ export async function showTrace(project: Project, options: Options, print: Print
   }
 }
 
-const SHORTEST_PREFIX = 6;
+const MIN_PREFIX = 6;
 
 function find({ traces, makers }: Index, wanted: string | undefined): Trace {
   if (wanted === undefined) {
@@ -60,7 +60,7 @@ function find({ traces, makers }: Index, wanted: string | undefined): Trace {
   const named = traces.findLast((trace) => trace.instance === wanted);
   if (named) return named;
   const found = new Set<Trace>();
-  if (/^[0-9a-f]+$/.test(wanted) && wanted.length >= SHORTEST_PREFIX) {
+  if (/^[0-9a-f]+$/.test(wanted) && wanted.length >= MIN_PREFIX) {
     for (const trace of traces) if (trace.key.startsWith(wanted)) found.add(trace);
     for (const [digest, made] of makers) {
       if (digest.startsWith(wanted)) found.add(made.at(-1)!.trace);
@@ -72,7 +72,7 @@ function find({ traces, makers }: Index, wanted: string | undefined): Trace {
     only
       ? `Cannot trace "${wanted}": ${found.size} artifacts start with it; give more digits`
       : `Cannot trace "${wanted}": it must be an instance, a key or an artifact's digest (from ` +
-        `${SHORTEST_PREFIX} digits on), and this store has none of that name`,
+        `${MIN_PREFIX} digits on), and this store has none of that name`,
   );
 }
 
@@ -89,11 +89,11 @@ function show(index: Index, start: Trace, print: Print): void {
     print(`${indent}    on       ${Object.values(trace.machine).join(", ")}`);
     print(`${indent}    code     ${trace.ingredients["code"]}`);
     const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
-    for (const [name, value] of params.slice(0, MOST_PARAMS)) {
+    for (const [name, value] of params.slice(0, MAX_PARAMS)) {
       print(`${indent}    param    ${name.slice("params.".length)} = ${value}`);
     }
-    if (params.length > MOST_PARAMS) {
-      print(`${indent}    param    and ${params.length - MOST_PARAMS} more: --json shows all`);
+    if (params.length > MAX_PARAMS) {
+      print(`${indent}    param    and ${params.length - MAX_PARAMS} more: --json shows all`);
     }
     for (const [name, value] of Object.entries(trace.metrics)) {
       print(`${indent}    metric   ${name} = ${value}`);
@@ -110,4 +110,4 @@ function show(index: Index, start: Trace, print: Print): void {
   visit(start, "", 0);
 }
 
-const MOST_PARAMS = 24;
+const MAX_PARAMS = 24;

@@ -282,7 +282,9 @@ class Runner {
           signal: this.#signal,
         },
       );
-      for (const message of pins.add(seen)) listener({ event: "lock", path: PINS_FILE, message });
+      for (const message of pins.add(seen)) {
+        listener({ event: "lock", path: PINS_FILE, message, holds: true });
+      }
       const seconds = Math.round(performance.now() - clock) / 1000;
       await store.putTrace({
         key,

@@ -42,7 +42,7 @@ function writeWeights(folder: string): Map<string, { shape: number[]; values: Fl
   const { fusion, encoding, activation, gateReduce } = CASE;
   const { gateTaps, maxDistance } = fixtures;
   const shape = { ...CASE.shape, fusion, encoding, activation, gateReduce, gateTaps, maxDistance };
-  const file = trainedFile({ shape: shape as never, seed: 0 }, tensors);
+  const file = trainedFile({ config: shape as never, seed: 0 }, tensors);
   Deno.writeFileSync(join(folder, "weights.safetensors"), encodeTensors(file));
   return tensors;
 }
