@@ -5,6 +5,16 @@
  */
 import type { StageProgress } from "./stage.ts";
 
+/** What a plan expects of one stage. */
+export interface ExpectedStage {
+  readonly stage: string;
+  readonly instances: number;
+  /** Seconds that one takes, by earlier runs; `null` if none tells. */
+  readonly seconds: number | null;
+  /** Whether its instances run while no other does. */
+  readonly alone: boolean;
+}
+
 /** One thing that happened. With `--json`, one line each. */
 export type Event =
   | {
@@ -15,6 +25,8 @@ export type Event =
     readonly backendReason: string;
     readonly instances: number;
     readonly jobs: number;
+    /** What is expected of each stage, in the order of the graph. */
+    readonly stages: readonly ExpectedStage[];
     /** Seconds the work is expected to take, from earlier traces; `null` if none tell. */
     readonly estimateSeconds: number | null;
   }
@@ -24,6 +36,8 @@ export type Event =
     readonly instance: string;
     readonly key: string;
     readonly reason: string;
+    /** Seconds it should take, by earlier runs; `null` if none tells. */
+    readonly estimateSeconds: number | null;
   }
   | { readonly event: "waiting"; readonly instance: string; readonly owner: string }
   | ({ readonly event: "progress"; readonly instance: string } & StageProgress)

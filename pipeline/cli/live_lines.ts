@@ -5,7 +5,7 @@
  */
 import type { Event } from "../event.ts";
 import type { StageProgress } from "../stage.ts";
-import { remainingSeconds } from "../views/live.ts";
+import { Pace } from "../views/pace.ts";
 import { bar, cut, duration, figure } from "./layout.ts";
 import type { Sink } from "./sink.ts";
 
@@ -21,10 +21,8 @@ export class LiveLines {
   readonly #sink: Sink;
   readonly #running = new Map<string, Running>();
   readonly #ended = new Set<string>();
-  readonly #cached = new Set<string>();
-  readonly #begun = performance.now();
+  readonly #pace = new Pace();
   #total = 0;
-  #expected: number | null = null;
   #drawn = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -52,19 +50,17 @@ export class LiveLines {
 
   /** Takes note of an event. */
   take(event: Event): void {
+    this.#pace.take(event, performance.now() / 1000);
     switch (event.event) {
       case "plan":
         this.#total = event.instances;
-        this.#expected = event.estimateSeconds;
         if (this.isShown) this.#timer = setInterval(() => this.above(""), REDRAW_MS);
         return;
       case "cached":
-        this.#cached.add(event.instance);
         this.#ended.add(event.instance);
         return;
       case "started":
         this.#ended.delete(event.instance);
-        this.#cached.delete(event.instance);
         this.#running.set(event.instance, { since: performance.now() });
         return;
       case "progress": {
@@ -97,23 +93,13 @@ export class LiveLines {
     const width = this.#sink.columns() - 1;
     const lines = [...this.#running].map(([name, running]) => line(name, running, now));
     const ended = this.#ended.size;
-    const left = this.#remaining(now);
+    const left = this.#pace.remaining(now / 1000);
     lines.push(
       `  ${bar(this.#total > 0 ? ended / this.#total : 1)}  ${ended}/${this.#total} instances` +
         (left === undefined ? "" : `, about ${duration(left)} left`),
     );
     this.#sink.write(lines.map((line) => `${cut(line, width)}\n`).join(""));
     this.#drawn = lines.length;
-  }
-
-  #remaining(now: number): number | undefined {
-    return remainingSeconds({
-      elapsed: (now - this.#begun) / 1000,
-      expected: this.#expected,
-      work: this.#total - this.#cached.size,
-      done: this.#ended.size - this.#cached.size,
-      running: [...this.#running.values()].map(({ progress }) => progress),
-    });
   }
 }
 

@@ -119,8 +119,20 @@ async function carryOut(
 }
 
 /** The event that opens a run. */
-export function planEvent(session: Session, options: Options): Event {
-  const { experiment, platform, graph } = session;
+function planEvent(session: Session, { jobs }: Options): Event {
+  const { experiment, platform, graph, decisions, secondsOf, estimate } = session;
+  const stages = [...Map.groupBy(graph, ({ node }) => node.name)].map(([stage, instances]) => {
+    // Of what is up to date nobody asks, and there may be many.
+    const open = instances.filter((instance) => decisions.get(instance)?.action !== "cached");
+    const known = open.flatMap((instance) => secondsOf(instance) ?? []);
+    const sum = known.reduce((sum, seconds) => sum + seconds, 0);
+    return {
+      stage,
+      instances: instances.length,
+      seconds: known.length > 0 ? sum / known.length : null,
+      alone: instances[0]!.node.stage.alone ?? false,
+    };
+  });
   return {
     event: "plan",
     experiment: experiment.name,
@@ -128,8 +140,9 @@ export function planEvent(session: Session, options: Options): Event {
     backend: platform.backend,
     backendReason: platform.reason,
     instances: graph.length,
-    jobs: options.jobs,
-    estimateSeconds: session.estimate.seconds,
+    jobs,
+    stages,
+    estimateSeconds: estimate.seconds,
   };
 }
 

@@ -257,7 +257,8 @@ class Runner {
     const scratch = this.#scratch, folder = scratch.folder();
     const log = new Log(workspace.root, key);
     this.#logs.set(instance, log);
-    listener({ event: "started", instance: instance.name, key, reason });
+    const estimateSeconds = this.#options.secondsOf(instance) ?? null;
+    listener({ event: "started", instance: instance.name, key, reason, estimateSeconds });
     const started = new Date();
     const clock = performance.now();
     const seen = new Map<string, string>();

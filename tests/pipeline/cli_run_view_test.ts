@@ -11,6 +11,7 @@ const PLAN: Event = {
   backendReason: "as asked",
   instances: 9,
   jobs: 2,
+  stages: [],
   estimateSeconds: null,
 };
 const failed = (instance: string, message: string): Event => ({
@@ -66,7 +67,7 @@ done      1 ran, 0 up to date, 7 failed or could not run, 2.0 s
 Deno.test("--quiet prints failures, damage, locks that do not hold, and the final line", () => {
   const events: Event[] = [
     PLAN,
-    { event: "started", instance: "a", key: "", reason: "first run" },
+    { event: "started", instance: "a", key: "", reason: "first run", estimateSeconds: null },
     { event: "executed", instance: "a", key: "", seconds: 1, metrics: {} },
     { event: "page", path: "x.html" },
     { event: "lock", path: "lock/x.lock", message: "all 9 results agree", holds: true },
