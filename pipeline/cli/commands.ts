@@ -166,6 +166,12 @@ export const FLAGS = {
     help: "every instance, not only a line for each stage",
     commands: ["reproduce", "plan", "graph"],
   },
+  calibrate: {
+    help:
+      "where no earlier run tells how long a stage takes, run it for some seconds to estimate " +
+      "it; what ends in that time is kept",
+    commands: ["plan"],
+  },
   follow: { help: "go on printing while it runs", commands: ["logs"] },
   format: {
     argument: "FORMAT",

@@ -25,6 +25,7 @@ export interface Options {
   readonly locked: boolean;
   readonly failFast: boolean;
   readonly all: boolean;
+  readonly calibrate: boolean;
   readonly follow: boolean;
   readonly format?: string;
   readonly to?: string;
@@ -183,6 +184,7 @@ function parseValues(command: Command, values: Values): Omit<Options, "command" 
     locked: values.has("locked"),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
+    calibrate: values.has("calibrate"),
     follow: values.has("follow"),
     overwrite: values.has("overwrite"),
     repair: values.has("repair"),

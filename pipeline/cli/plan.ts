@@ -4,21 +4,28 @@
  *
  * @module
  */
+import { INTERRUPTED } from "./interrupt.ts";
 import { columns, duration, hanging } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
 
-/** Prints the plan. */
-export async function showPlan(project: Project, options: Options, print: Print): Promise<void> {
-  await withSession({ project, options, print }, (session) => {
+/** Prints the plan; with `--calibrate`, after running what tells how long it takes. */
+export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
+  const isReading = !options.calibrate;
+  return await withSession({ project, options, print, isReading }, async (opened) => {
+    const session = options.calibrate
+      ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
+      : opened;
+    if (session === undefined) return INTERRUPTED;
     if (options.json) printEvents(session, print);
     else {
       if (options.all) printInstances(session, print);
       else printStages(session, options, print);
       printSummary(session, options, print);
     }
+    return 0;
   });
 }
 
@@ -98,7 +105,7 @@ function whyLines({ axes, reasons }: StagePlan): string[] {
     .flatMap((text) => hanging(text, { width: columns(), indent: "  " }));
 }
 
-function printSummary(session: Session, { jobs }: Options, print: Print): void {
+function printSummary(session: Session, options: Options, print: Print): void {
   const { decisions, experiment, platform } = session;
   const counts = { cached: 0, run: 0, wait: 0 };
   for (const { action } of decisions.values()) counts[action]++;
@@ -107,17 +114,20 @@ function printSummary(session: Session, { jobs }: Options, print: Print): void {
     `${experiment.name}, profile ${experiment.profile}, backend ${platform.backend}: ` +
     `${decisions.size} instances, ${cached} up to date, ${run} to run, ${wait} after those`,
   ];
-  if (run + wait > 0) lines.push(estimateLine(session, jobs));
+  if (run + wait > 0) lines.push(estimateLine(session, options));
   for (const line of lines) for (const part of hanging(line, { width: columns() })) print(part);
 }
 
-function estimateLine({ estimate }: Session, jobs: number): string {
+function estimateLine({ estimate }: Session, { jobs, calibrate }: Options): string {
   if (estimate.seconds === null) {
-    return "no earlier run tells how long this takes; plan --calibrate tries";
+    return calibrate
+      ? "no earlier run tells how long this takes, and nothing could be tried"
+      : "no earlier run tells how long this takes; plan --calibrate tries it";
   }
-  const unknown = estimate.unknown > 0
-    ? `, not counting ${estimate.unknown} instances of stages that never ran in this profile`
-    : "";
+  const unknown = estimate.unknown === 0
+    ? ""
+    : `, not counting ${estimate.unknown} instances about which nothing is known`;
   const parallel = jobs === 1 ? "1 job" : `up to ${jobs} jobs`;
-  return `about ${duration(estimate.seconds)} on ${parallel}${unknown}, judging by earlier runs`;
+  const source = calibrate ? "earlier runs and these trials" : "earlier runs";
+  return `about ${duration(estimate.seconds)} on ${parallel}${unknown}, judging by ${source}`;
 }

@@ -20,12 +20,12 @@ import {
   toEntry,
   writeLock,
 } from "../store/lockfile.ts";
-import { Pins } from "../store/pins.ts";
 import { publish } from "../store/publish.ts";
-import { run, type RunOutcome } from "../run/run.ts";
+import type { RunOutcome } from "../run/run.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import type { Options } from "./options.ts";
-import { interruptible } from "./interrupt.ts";
+import { INTERRUPTED, interruptible } from "./interrupt.ts";
+import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
 import type { Print, Project } from "./project.ts";
 import { openSession, type Session } from "./session.ts";
@@ -40,8 +40,7 @@ export async function reproduce(
 ): Promise<number> {
   if (options.dryRun) {
     const { showPlan } = await import("./plan.ts");
-    await showPlan(project, options, print);
-    return 0;
+    return await showPlan(project, options, print);
   }
   const sink = standardOutput();
   const view = options.json ? jsonView(sink) : textView(sink, { quiet: options.quiet });
@@ -78,27 +77,21 @@ async function carryOut(
   let failed = 1;
   try {
     watched(planEvent(session, options));
-    const outcome = await run(session.graph, session.decisions, {
-      name: session.name,
-      store: session.store,
-      workspace: session.store,
-      executor: session.executor,
-      bundles: session.bundles,
-      platform: session.platform,
-      planInput: session.planInput,
+    const outcome = await runGraph(session, {
+      root: project.root,
+      graph: session.graph,
+      decisions: session.decisions,
       jobs: options.jobs,
-      mirror: session.experiment.mirror,
-      pins: new Pins(project.root, { keep: !options.locked && !session.experiment.modified }),
-      secondsOf: session.secondsOf,
-      listener: watched,
       failFast: options.failFast,
+      keepPins: !options.locked,
+      listener: watched,
       signal,
     });
     // What an interruption cut short did not fail.
     failed = signal.aborted ? 0 : outcome.failed;
     if (signal.aborted) {
       listener(progress.interrupted(session));
-      return 130;
+      return INTERRUPTED;
     }
     let published = false;
     const { held, recorded } = await finish(project, session, outcome, options, (event) => {

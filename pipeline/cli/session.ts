@@ -164,12 +164,18 @@ export async function openSession(
   };
 }
 
-/** Opens a session that only reads, hands it over and closes its store whatever happens. */
+/**
+ * Opens a session, hands it over and closes its store whatever happens.
+ *
+ * @param o.isReading Whether the store is only read.
+ */
 export async function withSession<T>(
-  { project, options, print }: { project: Project; options: Options; print: Print },
+  o: { project: Project; options: Options; print: Print; isReading?: boolean },
   use: (session: Session) => T | Promise<T>,
 ): Promise<T> {
-  const session = await openSession(project, options, reading(options, print));
+  const { project, options, print, isReading = true } = o;
+  const store = { ...reading(options, print), reading: isReading };
+  const session = await openSession(project, options, store);
   try {
     return await use(session);
   } finally {

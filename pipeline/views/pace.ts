@@ -54,9 +54,7 @@ export class Pace {
   take(event: Event, at: number): void {
     switch (event.event) {
       case "plan":
-        this.#jobs = event.jobs;
-        for (const stage of event.stages) this.#stages.set(stage.stage, begin(stage));
-        return;
+        return this.expect(event.stages, event.jobs);
       case "started":
         return this.#start(event, at);
       case "progress": {
@@ -80,6 +78,12 @@ export class Pace {
       case "skipped":
         return this.#end(event.instance);
     }
+  }
+
+  /** Begins with what is expected of each stage. */
+  expect(stages: readonly ExpectedStage[], jobs: number): void {
+    this.#jobs = jobs;
+    for (const stage of stages) this.#stages.set(stage.stage, begin(stage));
   }
 
   #start(event: Extract<Event, { event: "started" }>, since: number): void {
