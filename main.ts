@@ -4,36 +4,29 @@
  * @module
  */
 import { main, type Project } from "./pipeline/cli/main.ts";
-import { aggregate } from "./stages/aggregate.ts";
-import { aggregateIntensity } from "./stages/aggregate_intensity.ts";
-import { aggregateLatency } from "./stages/aggregate_latency.ts";
-import { aggregateSpeed } from "./stages/aggregate_speed.ts";
-import { download } from "./stages/download.ts";
-import { evaluate } from "./stages/evaluate.ts";
-import { evaluateLanguage } from "./stages/evaluate_language.ts";
-import { generate } from "./stages/generate.ts";
-import { latency } from "./stages/latency.ts";
-import { plot } from "./stages/plot.ts";
-import { plotIntensity } from "./stages/plot_intensity.ts";
-import { plotLatency } from "./stages/plot_latency.ts";
-import { report } from "./stages/report.ts";
-import { reportIntensity } from "./stages/report_intensity.ts";
-import { tokenize } from "./stages/tokenize.ts";
-import { train } from "./stages/train.ts";
-import { trainLanguage } from "./stages/train_language.ts";
-import type { Stage } from "./pipeline/stage.ts";
 
-/** This project. */
+/** This project. A stage's module is loaded when a command needs it. */
 export const project: Project = {
   root: import.meta.dirname!,
-  stages: [
-    download,
-    tokenize,
-    ...[train, evaluate, aggregate, plot, report],
-    ...[latency, aggregateLatency, plotLatency],
-    ...[trainLanguage, evaluateLanguage, generate],
-    ...[aggregateIntensity, aggregateSpeed, plotIntensity, reportIntensity],
-  ] as Stage[],
+  stages: {
+    download: () => import("./stages/download.ts"),
+    tokenize: () => import("./stages/tokenize.ts"),
+    train: () => import("./stages/train.ts"),
+    evaluate: () => import("./stages/evaluate.ts"),
+    aggregate: () => import("./stages/aggregate.ts"),
+    plot: () => import("./stages/plot.ts"),
+    report: () => import("./stages/report.ts"),
+    latency: () => import("./stages/latency.ts"),
+    aggregate_latency: () => import("./stages/aggregate_latency.ts"),
+    plot_latency: () => import("./stages/plot_latency.ts"),
+    train_language: () => import("./stages/train_language.ts"),
+    evaluate_language: () => import("./stages/evaluate_language.ts"),
+    generate: () => import("./stages/generate.ts"),
+    aggregate_intensity: () => import("./stages/aggregate_intensity.ts"),
+    aggregate_speed: () => import("./stages/aggregate_speed.ts"),
+    plot_intensity: () => import("./stages/plot_intensity.ts"),
+    report_intensity: () => import("./stages/report_intensity.ts"),
+  },
   experiments: ["fusion", "intensity"],
 };
 

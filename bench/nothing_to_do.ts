@@ -10,7 +10,8 @@
  */
 import { join } from "node:path";
 import { parseOptions } from "../pipeline/cli/options.ts";
-import { openSession, type Project } from "../pipeline/cli/session.ts";
+import type { Project } from "../pipeline/cli/project.ts";
+import { openSession } from "../pipeline/cli/session.ts";
 import { decide } from "../pipeline/plan/plan.ts";
 import type { Instance } from "../pipeline/plan/graph.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -75,8 +76,11 @@ profiles: { smoke: {} }
   Deno.writeTextFileSync(
     join(root, "main.ts"),
     `import { main } from "${ROOT}/pipeline/cli/main.ts";
-import { copy } from "./stages/copy.ts";
-export const project = { root: import.meta.dirname!, stages: [copy] as never, experiments: ["grid"] };
+export const project = {
+  root: import.meta.dirname!,
+  stages: { copy: () => import("./stages/copy.ts") },
+  experiments: ["grid"],
+};
 if (import.meta.main) Deno.exit(await main(project, Deno.args));
 `,
   );
@@ -86,7 +90,6 @@ if (import.meta.main) Deno.exit(await main(project, Deno.args));
 async function fill(root: string): Promise<number> {
   const { project } = await import(join(root, "main.ts")) as { project: Project };
   const options = parseOptions(["reproduce", "--backend", "wasm"]);
-  if (typeof options === "string") throw new Error(options);
   const session = await openSession(project, options);
   const { store, graph, planInput, platform } = session;
   const outputs = new Map<Instance, Trace["outputs"]>();

@@ -15,6 +15,11 @@ export class ConfigError extends LockstepError {
   override name = "ConfigError";
 }
 
+/** The command line is wrong: a command, an option or an operand. */
+export class UsageError extends ConfigError {
+  override name = "UsageError";
+}
+
 /** A stage could not do its work for a reason the user can act on: bad data, a missing file. */
 export class StageError extends LockstepError {
   override name = "StageError";
@@ -35,6 +40,12 @@ export function refusal(text: string): "full" | "read-only" | undefined {
 export function isRefused(error: unknown): boolean {
   return error instanceof Deno.errors.PermissionDenied ||
     error instanceof Error && refusal(error.message) === "read-only";
+}
+
+/** Whether an error is a defect of the program: neither expected nor the system's refusal. */
+export function isBug(error: unknown): boolean {
+  const isFull = error instanceof Error && refusal(error.message) === "full";
+  return !(error instanceof LockstepError) && !isRefused(error) && !isFull;
 }
 
 /**

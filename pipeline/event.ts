@@ -6,6 +6,16 @@
 import type { StageProgress } from "./stage.ts";
 import type { UnlikeOutput } from "./store/trace.ts";
 
+/** What a plan expects of one stage. */
+export interface ExpectedStage {
+  readonly stage: string;
+  readonly instances: number;
+  /** Seconds that one takes, by earlier runs; `null` if none tells. */
+  readonly seconds: number | null;
+  /** Whether its instances run while no other does. */
+  readonly alone: boolean;
+}
+
 /** One thing that happened. With `--json`, one line each. */
 export type Event =
   | {
@@ -16,7 +26,9 @@ export type Event =
     readonly backendReason: string;
     readonly instances: number;
     readonly jobs: number;
-    /** Seconds the work is expected to take, from earlier traces; `null` if there are none. */
+    /** What is expected of each stage, in the order of the graph. */
+    readonly stages: readonly ExpectedStage[];
+    /** Seconds the work is expected to take, from earlier traces; `null` if none tell. */
     readonly estimateSeconds: number | null;
   }
   | { readonly event: "cached"; readonly instance: string; readonly key: string }
@@ -25,6 +37,8 @@ export type Event =
     readonly instance: string;
     readonly key: string;
     readonly reason: string;
+    /** Seconds it should take, by earlier runs; `null` if none tells. */
+    readonly estimateSeconds: number | null;
   }
   | { readonly event: "waiting"; readonly instance: string; readonly owner: string }
   | ({ readonly event: "progress"; readonly instance: string } & StageProgress)
@@ -56,8 +70,22 @@ export type Event =
   | { readonly event: "damaged"; readonly path: string; readonly message: string }
   | { readonly event: "published"; readonly path: string; readonly instance: string }
   | { readonly event: "page"; readonly path: string }
-  | { readonly event: "lock"; readonly path: string; readonly message: string }
-  | { readonly event: "interrupted"; readonly message: string }
+  | {
+    readonly event: "lock";
+    readonly path: string;
+    readonly message: string;
+    /** Whether the results are those of the lock, if it was checked. */
+    readonly holds: boolean;
+  }
+  | {
+    readonly event: "interrupted";
+    readonly message: string;
+    /** How many instances are done, of how many. */
+    readonly done: number;
+    readonly instances: number;
+    /** The instances that go on from a checkpoint. */
+    readonly saved: readonly string[];
+  }
   | {
     readonly event: "summary";
     readonly executed: number;

@@ -16,12 +16,11 @@ import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy, type Trace } from "../store/trace.ts";
+import { duration } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
-import { outputsFolder, type Project } from "./session.ts";
-import { duration, jsonView, standardOutput, textView } from "./terminal.ts";
-
-type Print = (line: string) => void;
+import { outputsFolder } from "./session.ts";
+import type { Print, Project } from "./project.ts";
 
 /** Runs an audit; 0 if nothing was found, or all that was found was mended. */
 export async function audit(project: Project, options: Options, print: Print): Promise<number> {
@@ -73,7 +72,7 @@ async function repair(audited: Audited, options: Options, print: Print): Promise
   let code = 0;
   for (const run of broken) {
     say(options, print, "repair", `making again what ${run.experiment}.${run.profile} lost`);
-    code = Math.max(code, await remake(audited.project, options, run));
+    code = Math.max(code, await remake(audited.project, options, { run, print }));
   }
   return await alone(async () => {
     if (await dropLost(findings, audited.store, tell) > 0) {
@@ -262,7 +261,11 @@ function setAside(
 }
 
 /** Runs a recorded run again: whatever is intact is reused. */
-async function remake(project: Project, options: Options, run: LatestRun): Promise<number> {
+async function remake(
+  project: Project,
+  options: Options,
+  { run, print }: { readonly run: LatestRun; readonly print: Print },
+): Promise<number> {
   const again: Options = {
     ...options,
     command: "reproduce",
@@ -272,14 +275,7 @@ async function remake(project: Project, options: Options, run: LatestRun): Promi
     set: run.set,
     ...(run.mirror !== undefined ? { mirror: run.mirror } : {}),
   };
-  const sink = standardOutput();
-  if (options.json) return await reproduce(project, again, jsonView(sink));
-  const view = textView(sink);
-  try {
-    return await reproduce(project, again, view.listener);
-  } finally {
-    view.close();
-  }
+  return await reproduce(project, again, print);
 }
 
 function say(options: Options, print: Print, event: string, message: string): void {

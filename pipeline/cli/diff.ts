@@ -3,41 +3,35 @@
  *
  * @module
  */
-import { join, resolve } from "node:path";
-import { statOf } from "../store/catalog.ts";
-import { suggestion } from "../config/document.ts";
 import { diffRuns, type RunDiff } from "../views/diff.ts";
 import type { Side } from "../views/diff/sides.ts";
 import type { Comparison, ValueDiff } from "../views/diff/comparison.ts";
 import { diffJson } from "../views/diff/leaves.ts";
 import { diffPage } from "../views/diff/page.ts";
-import { ConfigError } from "../errors.ts";
-import { latestNames, readLatest } from "../store/latest.ts";
-import type { Sha256 } from "../key/hash.ts";
-import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
-import { LocalStore } from "../store/local_store.ts";
-import type { OutputRecord, Trace } from "../store/trace.ts";
+import type { LocalStore } from "../store/local_store.ts";
+import type { OutputRecord } from "../store/trace.ts";
 import { printDiff } from "./diff_text.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project, READING } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { findRun } from "./runs.ts";
+import { openStore } from "./session.ts";
 
 /**
  * Compares two runs.
  *
- * @throws {ConfigError} If an operand names no run.
+ * @throws {UsageError} If an operand names no run.
  */
 export async function diff(
   project: Project,
   options: Options,
-  print: (line: string) => void,
+  print: Print,
 ): Promise<void> {
-  const folder = join(outputsFolder(project, options), "store");
   // A comparison of two lock files needs no store and makes none.
-  const store = statOf(folder) ? new LocalStore(folder, READING) : undefined;
+  const store = openStore(project, options, print);
   try {
     const [a = "", b = ""] = options.operands;
-    const before = await findSide(a, { project, options, store });
-    const now = await findSide(b, { project, options, store });
+    const before = await findRun(a, { project, options, store });
+    const now = await findRun(b, { project, options, store });
     const runs = diffRuns(before, now);
     const comparison: Comparison = {
       before,
@@ -54,117 +48,8 @@ export async function diff(
   }
 }
 
-interface Place {
-  readonly project: Project;
-  readonly options: Options;
-  readonly store: LocalStore | undefined;
-}
-
-/** The run that an operand names: a lock file, else a recorded run, else a git revision. */
-async function findSide(operand: string, place: Place): Promise<Side> {
-  const { project, store } = place;
-  const path = resolve(operand);
-  if (isFile(path)) {
-    return await withTraces(operand, parseLock(Deno.readTextFileSync(path), operand), store);
-  }
-  const recorded = store && latestNames(store).includes(operand)
-    ? readLatest(operand, store)
-    : undefined;
-  if (store && recorded) return await recordedSide(operand, recorded.keys, store);
-  const commit = await git(project.root, [
-    ...["rev-parse", "--verify", "--quiet", "--end-of-options"],
-    `${operand}^{commit}`,
-  ]);
-  if (commit !== undefined) return await lockedSide(operand, commit.trim(), place);
-  const known = store ? latestNames(store) : [];
-  throw new ConfigError(
-    `Cannot compare "${operand}": it must be a lock file, a run recorded in the store or a git ` +
-      `revision, and is none${suggestion(operand, known)}`,
-  );
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
-async function withTraces(
-  label: string,
-  lock: Lock,
-  store: LocalStore | undefined,
-): Promise<Side> {
-  const traces = new Map<string, Trace>();
-  for (const [instance, { key }] of lock) {
-    const trace = key === undefined ? undefined : await store?.trace(key);
-    if (trace) traces.set(instance, trace);
-  }
-  return { label, lock, traces };
-}
-
-async function recordedSide(
-  name: string,
-  keys: Readonly<Record<string, Sha256>>,
-  store: LocalStore,
-): Promise<Side> {
-  const lock = new Map<string, LockEntry>();
-  const traces = new Map<string, Trace>();
-  for (const [instance, key] of Object.entries(keys)) {
-    const trace = await store.trace(key);
-    if (!trace) {
-      throw new ConfigError(
-        `Cannot compare "${name}": every result of it must be in the store, and the trace of ` +
-          `${instance} is not; run "deno task audit --repair"`,
-      );
-    }
-    traces.set(instance, trace);
-    lock.set(instance, toEntry(trace));
-  }
-  return { label: `${name}, as it last ran here`, lock, traces };
-}
-
-/** A lock as of a git revision. */
-async function lockedSide(
-  revision: string,
-  commit: string,
-  { project, options, store }: Place,
-): Promise<Side> {
-  const name = lockName({
-    experiment: options.experiment ?? project.experiments[0] ?? "",
-    profile: options.profile,
-    backend: options.backend === "auto" ? "wasm" : options.backend,
-  });
-  const text = await git(project.root, ["show", `${commit}:./${name}`]);
-  if (text === undefined) {
-    throw new ConfigError(
-      `Cannot compare "${revision}": the revision must hold ${name}, and does not; name another ` +
-        "lock with --experiment, --profile and --backend",
-    );
-  }
-  const label = `${name} at ${revision} (${commit.slice(0, 10)})`;
-  return await withTraces(label, parseLock(text, label), store);
-}
-
-/** What git prints; `undefined` if it fails or there is none. */
-async function git(root: string, args: readonly string[]): Promise<string | undefined> {
-  try {
-    const command = new Deno.Command("git", {
-      args: ["-C", root, ...args],
-      stdin: "null",
-      stderr: "null",
-    });
-    const { success, stdout } = await command.output();
-    return success ? new TextDecoder().decode(stdout) : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
 /** Larger artifacts are data, not findings. */
-const LARGEST_JSON_BYTES = 8_000_000;
+const MAX_JSON_BYTES = 8_000_000;
 
 /** Compares the JSON files among the outputs that differ, where the store has both versions. */
 async function diffValues(
@@ -195,7 +80,7 @@ async function jsonText(
   store: LocalStore,
   { sha256, bytes }: OutputRecord,
 ): Promise<string | undefined> {
-  if (bytes > LARGEST_JSON_BYTES) return undefined;
+  if (bytes > MAX_JSON_BYTES) return undefined;
   const text = await store.readText(sha256);
   return text !== undefined && /^[{[]/.test(text) ? text : undefined;
 }

@@ -25,7 +25,8 @@ import {
 } from "../store/lockfile.ts";
 import { type Publications, publish, publishedAlready, type Results } from "../store/publish.ts";
 import type { Options } from "./options.ts";
-import type { Project, Session } from "./session.ts";
+import type { Project } from "./project.ts";
+import type { Session } from "./session.ts";
 
 /** Which run it is. */
 function identityOf({ experiment, platform }: Session) {
@@ -195,7 +196,7 @@ async function checkLock(
     ? `0 results differ; all ${entries.size} are as locked`
     : `${counted(countResults(differences), "differs", "differ")}:${shown}` +
       (more > 0 ? `\nand ${more} more` : "");
-  listener({ event: "lock", path: name, message });
+  listener({ event: "lock", path: name, message, holds: differences.length === 0 });
   return differences.length === 0;
 }
 
@@ -219,7 +220,7 @@ async function updateLock(
     : `${counted(changed, "changed", "changed")}; review ${
       changed === 1 ? "it" : "them"
     } with git diff`;
-  listener({ event: "lock", path: name, message });
+  listener({ event: "lock", path: name, message, holds: true });
   return true;
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { suggestion } from "../config/document.ts";
+import { suggestion } from "../suggestion.ts";
 import { ConfigError } from "../errors.ts";
 
 /**

@@ -1,80 +1,75 @@
 /**
- * The command line: dispatches a command, prints its result, turns failures into messages.
+ * The command line: finds a command's module and runs it, turns failures into messages and exit
+ * codes. A module is loaded when its command runs, so that `--help` loads next to nothing.
  *
  * @module
  */
-import { join } from "node:path";
-import { editorSchema } from "../config/schema.ts";
-import { explain } from "../errors.ts";
-import { audit } from "./audit.ts";
-import { diff } from "./diff.ts";
-import { parseOptions } from "./options.ts";
-import { showPlan, showStatus } from "./plan.ts";
-import { reproduce } from "./reproduce.ts";
-import { serve } from "./serve.ts";
-import { openSession, type Project, READING, stageMap } from "./session.ts";
-import { jsonView, standardOutput, textView } from "./terminal.ts";
-import { showTrace } from "./trace.ts";
-import { showWhy } from "./why.ts";
+import { ConfigError, explain, isBug, UsageError } from "../errors.ts";
+import type { Command } from "./commands.ts";
+import { type Options, parseOptions } from "./options.ts";
+import type { Print, Project } from "./project.ts";
+import { standardOutput } from "./sink.ts";
 
 export type { Project };
 
+/** What a command does; the exit code is 0 unless it returns another. */
+type Action = (
+  project: Project,
+  options: Options,
+  print: Print,
+) => Promise<number> | Promise<void> | number | void;
+
+const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
+  reproduce: async () => (await import("./reproduce.ts")).reproduce,
+  plan: async () => (await import("./plan.ts")).showPlan,
+  why: async () => (await import("./why.ts")).showWhy,
+  status: async () => (await import("./status.ts")).showStatus,
+  logs: async () => (await import("./logs.ts")).showLog,
+  metrics: async () => (await import("./metrics.ts")).showMetrics,
+  export: async () => (await import("./export.ts")).exportArtifact,
+  graph: async () => (await import("./graph.ts")).showGraph,
+  diff: async () => (await import("./diff.ts")).diff,
+  trace: async () => (await import("./trace.ts")).showTrace,
+  audit: async () => (await import("./audit.ts")).audit,
+  serve: async () => (await import("./serve.ts")).serve,
+  schema: async () => (await import("./schema.ts")).writeSchema,
+  completions: async () => (await import("./completions.ts")).showCompletions,
+  help: async () => (await import("./help.ts")).showHelp,
+  version: async () => (await import("./version.ts")).showVersion,
+};
+
+/** What a shell's completion script calls, with the words typed so far. */
+const COMPLETE = "__complete";
+
 /**
  * Runs the command line of a project and returns its exit code: 0 if all is well, 1 if something
- * failed or was found, 130 if interrupted.
+ * failed, differs or was found, 2 if the command line or a file that the user wrote is wrong, 130 if
+ * interrupted.
  */
 export async function main(project: Project, args: readonly string[]): Promise<number> {
+  const sink = standardOutput();
+  const print: Print = (line) => sink.write(`${line}\n`);
   try {
-    return await dispatch(project, args);
+    if (args[0] === COMPLETE) {
+      const { complete } = await import("./completions.ts");
+      for (const word of await complete(project, args.slice(1))) print(word);
+      return 0;
+    }
+    const options = parseOptions(args);
+    const action = await ACTIONS[options.command]();
+    return await action(project, options, print) ?? 0;
   } catch (error) {
-    console.error(explain(error));
-    return 1;
+    const message = explain(error);
+    if (args.includes("--json")) {
+      print(JSON.stringify({ event: "error", kind: kindOf(error), message }));
+    } else console.error(message);
+    return error instanceof ConfigError ? 2 : 1;
   }
 }
 
-async function dispatch(project: Project, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  const sink = standardOutput();
-  const print = (line: string) => sink.write(`${line}\n`);
-  if (typeof options === "string") {
-    print(options);
-    return 0;
-  }
-  if (options.command === "schema") {
-    const text = `${JSON.stringify(editorSchema(stageMap(project)), null, 2)}\n`;
-    Deno.writeTextFileSync(join(project.root, "experiments/schema.json"), text);
-    print("wrote experiments/schema.json");
-    return 0;
-  }
-  if (options.command === "trace") {
-    await showTrace(project, options, print);
-    return 0;
-  }
-  if (options.command === "diff") {
-    await diff(project, options, print);
-    return 0;
-  }
-  if (options.command === "serve") {
-    await serve(project, options, print);
-    return 0;
-  }
-  if (options.command === "audit") return await audit(project, options, print);
-  if (options.command === "reproduce" && !options.dryRun) {
-    if (options.json) return await reproduce(project, options, jsonView(sink));
-    const view = textView(sink);
-    try {
-      return await reproduce(project, options, view.listener);
-    } finally {
-      view.close();
-    }
-  }
-  const session = await openSession(project, options, READING);
-  try {
-    if (options.command === "status") showStatus(session, options, print);
-    else if (options.command === "why") await showWhy(session, options, print);
-    else showPlan(session, options, print);
-  } finally {
-    session.store.close();
-  }
-  return 0;
+/** What sort of error `--json` reports. */
+function kindOf(error: unknown): "usage" | "config" | "failure" | "bug" {
+  if (error instanceof UsageError) return "usage";
+  if (error instanceof ConfigError) return "config";
+  return isBug(error) ? "bug" : "failure";
 }

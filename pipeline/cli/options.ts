@@ -1,126 +1,15 @@
 /**
- * Command-line options: what each command takes, its help, and refusal of anything else.
+ * Parses the command line and refuses what no command takes.
  *
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { nearName, suggestion } from "../config/document.ts";
-import { ConfigError } from "../errors.ts";
+import { UsageError } from "../errors.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
+import { nearest, nearName, suggestion } from "../suggestion.ts";
+import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
 
-/** The commands. */
-export const COMMANDS = [
-  "reproduce",
-  "plan",
-  "why",
-  "status",
-  "diff",
-  "trace",
-  "audit",
-  "serve",
-  "schema",
-] as const;
-/** The name of a command. */
-export type Command = (typeof COMMANDS)[number];
-
-interface Flag {
-  readonly argument?: string;
-  readonly help: string;
-  readonly commands: readonly Command[];
-  readonly repeated?: boolean;
-}
-
-const RUNS = ["reproduce", "plan", "why", "status"] as const;
-const FLAGS: Readonly<Record<string, Flag>> = {
-  experiment: {
-    argument: "NAME",
-    help: "experiments/NAME.yaml; by default the first that main.ts names",
-    commands: [...RUNS, "diff"],
-  },
-  profile: {
-    argument: "NAME",
-    help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, "diff"],
-  },
-  set: {
-    argument: "PATH=VALUE",
-    help:
-      "change a value for this run: STAGE.PARAM, AXIS.VALUE.STAGE.PARAM, grid.AXIS, define.NAME",
-    commands: RUNS,
-    repeated: true,
-  },
-  only: {
-    argument: "GLOB",
-    help: "only these instances and what they need: train, train/imdb, **/add/**",
-    commands: ["reproduce", "plan"],
-    repeated: true,
-  },
-  force: {
-    argument: "GLOB",
-    help: "run these instances even if they are up to date",
-    commands: ["reproduce", "plan"],
-    repeated: true,
-  },
-  backend: {
-    argument: BACKEND_CHOICES.join("|"),
-    help: "where numeric stages compute (default: auto)",
-    commands: [...RUNS, "diff"],
-  },
-  mirror: {
-    argument: "DIR|URL",
-    help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: RUNS,
-  },
-  jobs: {
-    argument: "N",
-    help: "instances at a time (default: number of cores)",
-    commands: ["reproduce", "plan"],
-  },
-  "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
-  locked: {
-    help: "fail where a result differs from the committed lock; leave the lock as it is",
-    commands: ["reproduce"],
-  },
-  repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
-  page: { argument: "FILE", help: "write the comparison as an HTML page too", commands: ["diff"] },
-  port: {
-    argument: "N",
-    help: "port on 127.0.0.1 (default: one that is free)",
-    commands: ["serve"],
-  },
-  outputs: {
-    argument: "DIR",
-    help: "where results and the store go (default: outputs)",
-    commands: COMMANDS.filter((command) => command !== "schema"),
-  },
-  json: {
-    help: "one JSON object a line instead of text",
-    commands: COMMANDS.filter((command) => command !== "schema"),
-  },
-  help: { help: "show this", commands: COMMANDS },
-};
-
-const SUMMARIES: Readonly<Record<Command, string>> = {
-  reproduce: "run what must run, and lay out tables, figures and the report",
-  plan: "say what would run, why, and how long it should take",
-  why: "compare an instance with its last trace, ingredient by ingredient: why INSTANCE",
-  status: "say what of a run is up to date",
-  audit: "re-hash the store, the locks and outputs/, and say what is altered, missing or orphaned",
-  diff:
-    "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision: diff A B",
-  trace: "follow an instance, a key or an artifact's digest back to the first bytes: trace WHAT",
-  serve: "show outputs/ and the progress of runs in a browser, on this machine only",
-  schema: "write experiments/schema.json, for editors",
-};
-
-/** What commands take besides flags. */
-const OPERANDS: Readonly<Partial<Record<Command, readonly string[]>>> = {
-  why: ["INSTANCE"],
-  diff: ["A", "B"],
-  trace: ["WHAT"],
-};
-
-/** Parsed options; a flag that was not given is absent. */
+/** Parsed options; one that was not given is absent, false or its default. */
 export interface Options {
   readonly command: Command;
   readonly operands: readonly string[];
@@ -134,130 +23,172 @@ export interface Options {
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
+  readonly failFast: boolean;
+  readonly all: boolean;
+  readonly calibrate: boolean;
+  readonly follow: boolean;
+  readonly format?: string;
+  readonly to?: string;
+  readonly output?: string;
+  readonly overwrite: boolean;
   readonly repair: boolean;
   readonly outputs?: string;
+  readonly quiet: boolean;
   readonly json: boolean;
   readonly page?: string;
   readonly port: number;
 }
 
+const NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
+const flag = (name: keyof typeof FLAGS): Flag => FLAGS[name];
+
 /**
- * Parses a command line. Returns a text to print where help was asked for.
+ * Parses a command line. `--help` and `--version` become the commands `help` and `version`.
  *
- * @throws {ConfigError} For an unknown command or flag, or a value that breaks its rule.
+ * @throws {UsageError} For an unknown command or option, or a value that breaks its rule.
  */
-export function parseOptions(args: readonly string[]): Options | string {
-  const [first, ...rest] = args;
-  if (first === undefined || first === "--help" || first === "help") return overview();
-  if (!COMMANDS.includes(first as Command)) {
-    throw new ConfigError(`Cannot run "${first}": no such command${suggestion(first, COMMANDS)}`);
+export function parseOptions(args: readonly string[]): Options {
+  const [first = "help", ...rest] = args;
+  if (first === "-h" || first === "--help") return parseOptions(["help"]);
+  if (first === "-V" || first === "--version") return parseOptions(["version"]);
+  const command = COMMAND_NAMES.find((name) => name === first);
+  if (!command) {
+    throw new UsageError(
+      `Cannot run "${first}": no such command${suggestion(first, COMMAND_NAMES)}`,
+    );
   }
-  const command = first as Command;
-  const known = Object.keys(FLAGS).filter((name) => FLAGS[name]!.commands.includes(command));
-  const parsed = parseArgs(rest, {
-    boolean: known.filter((name) => FLAGS[name]!.argument === undefined),
+  const values = parseFlags(command, rest);
+  if (values["help"]) return { ...parseOptions(["help"]), operands: [command] };
+  const operands = values._.map(String);
+  checkOperands(command, operands);
+  return { command, operands, ...parseValues(command, new Values(values)) };
+}
+
+type Parsed = Record<string, unknown> & { readonly _: readonly (string | number)[] };
+
+function parseFlags(command: Command, args: readonly string[]): Parsed {
+  const known = NAMES.filter((name) => flag(name).commands.includes(command));
+  return parseArgs([...args], {
+    boolean: known.filter((name) => flag(name).argument === undefined),
     // "_": an operand of digits alone, such as a git revision, stays as it is written.
-    string: ["_", ...known.filter((name) => FLAGS[name]!.argument !== undefined)],
-    collect: known.filter((name) => FLAGS[name]!.repeated),
+    string: ["_", ...known.filter((name) => flag(name).argument !== undefined)],
+    collect: known.filter((name) => flag(name).repeated),
+    alias: Object.fromEntries(
+      known.flatMap((name) => flag(name).short === undefined ? [] : [[flag(name).short!, name]]),
+    ),
     unknown(argument, key) {
       if (key === undefined) return true;
-      throw new ConfigError(
-        `Cannot use ${argument.split("=")[0]} with ${command}: no such option${
-          suggestion(key, known)
-        }`,
-      );
+      throw new UsageError(unknownFlag(argument.split("=")[0]!, { key, command, known }));
     },
-  });
-  if (parsed["help"]) return help(command);
-  const text = (name: string): string | undefined => {
-    const value = parsed[name];
-    if (value === undefined) return undefined;
+  }) as Parsed;
+}
+
+/** Says whether an option is another command's, or which one was probably meant. */
+function unknownFlag(
+  given: string,
+  o: { key: string; command: Command; known: readonly string[] },
+): string {
+  const elsewhere = NAMES.find((name) => name === o.key);
+  const what = `Cannot use ${given} with ${o.command}`;
+  if (elsewhere) return `${what}: it is an option of ${flag(elsewhere).commands.join(", ")}`;
+  const near = nearest(o.key, o.known);
+  const hint = near === undefined
+    ? `deno task ${o.command} --help shows its options`
+    : `did you mean --${near}?`;
+  return `${what}: no such option; ${hint}`;
+}
+
+function checkOperands(command: Command, operands: readonly string[]): void {
+  const taken = COMMANDS[command].operands ?? [];
+  // The command itself asks for an instance: it can name one.
+  const required = taken.filter(({ optional, values }) => !optional && values !== "instances");
+  if (operands.length >= required.length && operands.length <= taken.length) return;
+  const wanted = taken.map(({ name }) => name).join(" and ") || "no arguments";
+  throw new UsageError(
+    `Cannot run "${command}": it takes ${wanted}, found ${
+      operands.length === 0 ? "none" : operands.join(" ")
+    }`,
+  );
+}
+
+/** Option values as text; refuses one that is empty. */
+class Values {
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  text(name: keyof typeof FLAGS): string | undefined {
+    const value = this.#values[name];
     if (value === "") {
-      throw new ConfigError(`Cannot use --${name}: it takes ${FLAGS[name]!.argument}`);
+      throw new UsageError(`Cannot use --${name}: it takes ${flag(name).argument}`);
     }
-    return String(value);
+    return value === undefined ? undefined : String(value);
+  }
+
+  list(name: keyof typeof FLAGS): readonly string[] {
+    return (this.#values[name] as string[] | undefined) ?? [];
+  }
+
+  has(name: keyof typeof FLAGS): boolean {
+    return this.#values[name] === true;
+  }
+
+  integer(name: keyof typeof FLAGS, o: { or: number; min: number; max?: number }): number {
+    const text = this.text(name);
+    const value = Number(text ?? o.or);
+    if (Number.isInteger(value) && value >= o.min && value <= (o.max ?? Infinity)) return value;
+    throw new UsageError(
+      `Cannot use --${name} ${text}: it must be a whole number from ${o.min}` +
+        (o.max === undefined ? "" : ` to ${o.max}`),
+    );
+  }
+
+  choice<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T {
+    const value = this.text(name) ?? choices[0]!;
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    throw new UsageError(
+      `Cannot use --${name} ${value}: it must be one of ${choices.join(", ")}` +
+        nearName(value, choices),
+    );
+  }
+}
+
+function parseValues(command: Command, values: Values): Omit<Options, "command" | "operands"> {
+  const texts = {
+    experiment: values.text("experiment"),
+    mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
+    outputs: values.text("outputs"),
+    page: values.text("page"),
+    to: values.text("to"),
+    output: values.text("output"),
+    format: command === "metrics" || command === "graph"
+      ? values.choice<string>("format", FORMATS[command])
+      : undefined,
   };
-  const list = (name: string) => (parsed[name] as string[] | undefined) ?? [];
-  const backend = text("backend") ?? "auto";
-  if (!(BACKEND_CHOICES as readonly string[]).includes(backend)) {
-    throw new ConfigError(
-      `Cannot use --backend ${backend}: it must be one of ${BACKEND_CHOICES.join(", ")}` +
-        nearName(backend, BACKEND_CHOICES),
-    );
-  }
-  const jobs = Number(text("jobs") ?? navigator.hardwareConcurrency);
-  if (!Number.isInteger(jobs) || jobs < 1) {
-    throw new ConfigError(`Cannot use --jobs ${parsed["jobs"]}: it must be a whole number from 1`);
-  }
-  const operands = parsed._.map(String);
-  const wanted = OPERANDS[command]?.length ?? 0;
-  if (operands.length !== wanted) {
-    throw new ConfigError(
-      `Cannot run "${command}": it takes ${
-        OPERANDS[command]?.join(" and ") ?? "no arguments"
-      }, found ` +
-        `${operands.length === 0 ? "none" : operands.join(" ")}`,
-    );
-  }
-  const port = Number(text("port") ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) {
-    throw new ConfigError(
-      `Cannot use --port ${parsed["port"]}: it must be a whole number from 0 to 65535`,
-    );
-  }
-  const page = text("page");
-  const experiment = text("experiment");
-  const mirror = text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR");
-  const outputs = text("outputs");
+  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
+    [name in keyof typeof texts]?: string;
+  };
   return {
-    command,
-    operands,
-    ...(experiment !== undefined ? { experiment } : {}),
-    profile: text("profile") ?? "smoke",
-    set: list("set"),
-    only: list("only"),
-    force: list("force"),
-    backend: backend as BackendChoice,
-    ...(mirror ? { mirror } : {}),
-    jobs,
-    dryRun: parsed["dry-run"] === true,
-    locked: parsed["locked"] === true,
-    repair: parsed["repair"] === true,
-    ...(outputs !== undefined ? { outputs } : {}),
-    json: parsed["json"] === true,
-    ...(page !== undefined ? { page } : {}),
-    port,
+    ...given,
+    profile: values.text("profile") ?? "smoke",
+    set: values.list("set"),
+    only: values.list("only"),
+    force: values.list("force"),
+    backend: values.choice("backend", BACKEND_CHOICES),
+    jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
+    port: values.integer("port", { or: 0, min: 0, max: 65535 }),
+    dryRun: values.has("dry-run"),
+    locked: values.has("locked"),
+    failFast: values.has("fail-fast"),
+    all: values.has("all"),
+    calibrate: values.has("calibrate"),
+    follow: values.has("follow"),
+    overwrite: values.has("overwrite"),
+    repair: values.has("repair"),
+    quiet: values.has("quiet"),
+    json: values.has("json"),
   };
-}
-
-function overview(): string {
-  const width = Math.max(...COMMANDS.map((command) => command.length));
-  return [
-    "Reproduce, check and audit the experiments of machine-learning papers.",
-    "",
-    "deno task COMMAND [options]",
-    "",
-    ...COMMANDS.map((command) => `  ${command.padEnd(width)}  ${SUMMARIES[command]}`),
-    "",
-    "deno task COMMAND --help shows a command's options.",
-  ].join("\n");
-}
-
-function help(command: Command): string {
-  const flags = Object.entries(FLAGS).filter(([, flag]) => flag.commands.includes(command))
-    .map(([name, flag]) =>
-      [`--${name}${flag.argument ? ` ${flag.argument}` : ""}`, flag.help] as const
-    );
-  const width = Math.min(28, Math.max(...flags.map(([usage]) => usage.length)));
-  return [
-    `deno task ${command}${(OPERANDS[command] ?? []).map((name) => ` ${name}`).join("")} [options]`,
-    "",
-    `${SUMMARIES[command][0]!.toUpperCase()}${SUMMARIES[command].slice(1)}.`,
-    "",
-    ...flags.map(([usage, text]) =>
-      usage.length > width
-        ? `  ${usage}\n  ${" ".repeat(width)}  ${text}`
-        : `  ${usage.padEnd(width)}  ${text}`
-    ),
-  ].join("\n");
 }

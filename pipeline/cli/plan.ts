@@ -1,96 +1,133 @@
 /**
- * `plan` and `reproduce --dry-run`: what would run, why, and how long it should take. `status`: the
- * same counted by stage.
+ * `plan`: what would run, why, and about how long it should take; by stage, or with `--all` by
+ * instance.
  *
  * @module
  */
+import { INTERRUPTED } from "./interrupt.ts";
+import { columns, duration, hanging } from "./layout.ts";
 import type { Options } from "./options.ts";
-import type { Session } from "./session.ts";
-import { duration } from "./terminal.ts";
+import { byStage, type StagePlan } from "./plan_stages.ts";
+import type { Print, Project } from "./project.ts";
+import { type Session, withSession } from "./session.ts";
 
-type Print = (line: string) => void;
+/** Prints the plan; with `--calibrate`, after running what tells how long it takes. */
+export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
+  const isReading = !options.calibrate;
+  return await withSession({ project, options, print, isReading }, async (opened) => {
+    const session = options.calibrate
+      ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
+      : opened;
+    if (session === undefined) return INTERRUPTED;
+    if (options.json) printEvents(session, print);
+    else {
+      if (options.all) printInstances(session, print);
+      else printStages(session, options, print);
+      printSummary(session, options, print);
+    }
+    return 0;
+  });
+}
 
-/** Prints the plan, one line for each instance that would run. */
-export function showPlan(session: Session, options: Options, print: Print): void {
-  const { decisions, secondsOf, estimate, experiment, platform } = session;
+function printEvents(
+  { decisions, secondsOf, estimate, experiment, platform }: Session,
+  print: Print,
+) {
   const counts = { cached: 0, run: 0, wait: 0 };
   for (const [instance, decision] of decisions) {
     counts[decision.action]++;
     const seconds = decision.action === "cached" ? undefined : secondsOf(instance);
-    if (options.json) {
-      print(JSON.stringify({
-        event: "decision",
-        instance: instance.name,
-        action: decision.action,
-        reason: decision.action === "cached" ? "up to date" : decision.reason,
-        ...("key" in decision ? { key: decision.key } : {}),
-        estimateSeconds: seconds ?? null,
-      }));
-    } else if (decision.action !== "cached") {
-      const about = seconds === undefined ? "" : `  about ${duration(seconds)}`;
-      const verb = decision.action === "run" ? "run  " : "after";
-      print(`${verb}  ${instance.name}${about}\n         ${decision.reason}`);
-    }
-  }
-  if (options.json) {
     print(JSON.stringify({
-      event: "plan-summary",
-      experiment: experiment.name,
-      profile: experiment.profile,
-      backend: platform.backend,
-      ...counts,
-      estimateSeconds: estimate.seconds,
-      unknown: estimate.unknown,
+      event: "decision",
+      instance: instance.name,
+      action: decision.action,
+      reason: decision.action === "cached" ? "up to date" : decision.reason,
+      ...("key" in decision ? { key: decision.key } : {}),
+      estimateSeconds: seconds ?? null,
     }));
-    return;
   }
-  const total = counts.cached + counts.run + counts.wait;
-  print(
-    `${experiment.name}, profile ${experiment.profile}, backend ${platform.backend}: ${total} ` +
-      `instances, ${counts.cached} up to date, ${counts.run} to run, ${counts.wait} after those`,
-  );
-  if (counts.run + counts.wait > 0) print(estimateLine(session, options.jobs));
+  print(JSON.stringify({
+    event: "plan-summary",
+    experiment: experiment.name,
+    profile: experiment.profile,
+    backend: platform.backend,
+    ...counts,
+    estimateSeconds: estimate.seconds,
+    unknown: estimate.unknown,
+  }));
 }
 
-function estimateLine({ estimate }: Session, jobs: number): string {
-  if (estimate.seconds === null) return "no earlier run tells how long this takes";
-  const unknown = estimate.unknown > 0
-    ? `, not counting ${estimate.unknown} instances of stages that never ran in this profile`
-    : "";
-  return `about ${
-    duration(estimate.seconds)
-  } on ${jobs} jobs at most${unknown}, going by earlier runs`;
+/** A line for each instance that would run, and one for its reason. */
+function printInstances({ decisions, secondsOf }: Session, print: Print): void {
+  const width = columns();
+  for (const [instance, decision] of decisions) {
+    if (decision.action === "cached") continue;
+    const seconds = secondsOf(instance);
+    const about = seconds === undefined ? "" : `  about ${duration(seconds)}`;
+    print(`${decision.action === "run" ? "run  " : "after"}  ${instance.name}${about}`);
+    for (const line of hanging(decision.reason, { width, indent: " ".repeat(7) })) print(line);
+  }
 }
 
-/** Prints how many instances of each stage are up to date. */
-export function showStatus(session: Session, options: Options, print: Print): void {
-  const { decisions, experiment, platform, latest } = session;
-  const stages = new Map<string, { cached: number; run: number; wait: number }>();
-  for (const [instance, { action }] of decisions) {
-    const counts = stages.get(instance.node.name) ?? { cached: 0, run: 0, wait: 0 };
-    counts[action]++;
-    stages.set(instance.node.name, counts);
-  }
-  if (options.json) {
-    for (const [stage, counts] of stages) {
-      print(JSON.stringify({ event: "status", stage, ...counts }));
-    }
-    return;
-  }
-  print(
-    `${experiment.name}, profile ${experiment.profile}, backend ${platform.backend}: ${platform.reason}`,
-  );
-  const width = Math.max(...[...stages.keys()].map((stage) => stage.length));
-  for (const [stage, { cached, run, wait }] of stages) {
-    const rest = [run > 0 ? `${run} to run` : "", wait > 0 ? `${wait} after those` : ""];
+const MAX_REASONS = 3;
+
+/** A line of numbers for each stage, and below it what its instances vary over and why they run. */
+function printStages({ decisions, secondsOf }: Session, { jobs }: Options, print: Print): void {
+  const stages = byStage(decisions, { jobs, secondsOf });
+  if (stages.every(({ run, wait }) => run + wait === 0)) return;
+  const width = Math.max("stage".length, ...stages.map(({ name }) => name.length));
+  const row = (name: string, ...numbers: readonly string[]) =>
+    [name.padEnd(width), ...numbers.map((text) => text.padStart(5))].join("  ");
+  print(`${row("stage", "run", "wait")}  up to date  about`);
+  for (const stage of stages) {
+    const number = (count: number) => count === 0 ? "-" : String(count);
+    const about = stage.seconds === null ? "" : duration(stage.seconds);
     print(
-      [`  ${stage.padEnd(width)}`, `${cached} of ${cached + run + wait} up to date`, ...rest]
-        .filter((part) => part !== "").join("  "),
+      `${row(stage.name, number(stage.run), number(stage.wait))}  ${
+        number(stage.cached).padStart(10)
+      }  ${about}`.trimEnd(),
     );
+    for (const line of whyLines(stage)) print(line);
   }
-  if (!latest) {
-    const command =
-      `deno task reproduce --experiment ${experiment.name} --profile ${experiment.profile}`;
-    print(`this profile has not been run here yet; run it with: ${command}`);
+  print("");
+}
+
+function whyLines({ axes, reasons }: StagePlan): string[] {
+  const over = axes.map(([axis, values]) => `${axis} ${values}`).join(" × ");
+  const shown = reasons.slice(0, MAX_REASONS).map(([reason, instances]) =>
+    reasons.length === 1 ? reason : `${instances}: ${reason}`
+  );
+  const more = reasons.length - shown.length;
+  if (more > 0) shown.push(`and ${more} more reasons; --all lists them`);
+  const [first, ...rest] = shown;
+  if (first === undefined) return [];
+  return [over === "" ? first : `${over}  ${first}`, ...rest]
+    .flatMap((text) => hanging(text, { width: columns(), indent: "  " }));
+}
+
+function printSummary(session: Session, options: Options, print: Print): void {
+  const { decisions, experiment, platform } = session;
+  const counts = { cached: 0, run: 0, wait: 0 };
+  for (const { action } of decisions.values()) counts[action]++;
+  const { cached, run, wait } = counts;
+  const lines = [
+    `${experiment.name}, profile ${experiment.profile}, backend ${platform.backend}: ` +
+    `${decisions.size} instances, ${cached} up to date, ${run} to run, ${wait} after those`,
+  ];
+  if (run + wait > 0) lines.push(estimateLine(session, options));
+  for (const line of lines) for (const part of hanging(line, { width: columns() })) print(part);
+}
+
+function estimateLine({ estimate }: Session, { jobs, calibrate }: Options): string {
+  if (estimate.seconds === null) {
+    return calibrate
+      ? "no earlier run tells how long this takes, and nothing could be tried"
+      : "no earlier run tells how long this takes; plan --calibrate tries it";
   }
+  const unknown = estimate.unknown === 0
+    ? ""
+    : `, not counting ${estimate.unknown} instances about which nothing is known`;
+  const parallel = jobs === 1 ? "1 job" : `up to ${jobs} jobs`;
+  const source = calibrate ? "earlier runs and these trials" : "earlier runs";
+  return `about ${duration(estimate.seconds)} on ${parallel}${unknown}, judging by ${source}`;
 }

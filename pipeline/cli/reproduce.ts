@@ -1,115 +1,120 @@
 /**
- * `reproduce`: carries the plan out, then has the results published and the lock seen to.
+ * `reproduce`: carries the plan out, publishes, writes or checks the lock.
  *
  * @module
  */
 import type { Event, Listener } from "../event.ts";
-import { run } from "../run/run.ts";
-import type { HeldLock } from "../store/mutex.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
-import { Pins } from "../store/pins.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
 import type { Options } from "./options.ts";
-import { openSession, type Project, sealed, type Session } from "./session.ts";
+import { INTERRUPTED, interruptible } from "./interrupt.ts";
+import { runGraph } from "./run_graph.ts";
+import { Progress } from "./progress.ts";
+import type { Print, Project } from "./project.ts";
+import { openSession, sealed, type Session } from "./session.ts";
+import { standardOutput } from "./sink.ts";
+import { jsonView, textView } from "./terminal.ts";
 
-/** Exit codes: 0 all well, 1 something failed, 130 interrupted. */
+/** Runs what must run and shows it; 0 if all is well, 1 if something failed, 130 if interrupted. */
 export async function reproduce(
   project: Project,
   options: Options,
+  print: Print,
+): Promise<number> {
+  if (options.dryRun) {
+    const { showPlan } = await import("./plan.ts");
+    return await showPlan(project, options, print);
+  }
+  const sink = standardOutput();
+  const view = options.json ? jsonView(sink) : textView(sink, { quiet: options.quiet });
+  try {
+    return await interruptible((signal) => carryOut(project, options, view.listener, signal));
+  } finally {
+    view.close();
+  }
+}
+
+async function carryOut(
+  project: Project,
+  options: Options,
   listener: Listener,
+  signal: AbortSignal,
 ): Promise<number> {
   const begun = performance.now();
-  const controller = new AbortController();
-  const interrupt = () => {
-    if (controller.signal.aborted) Deno.exit(130);
-    controller.abort();
-  };
-  Deno.addSignalListener("SIGINT", interrupt);
-  Deno.addSignalListener("SIGTERM", interrupt);
-  const counts = { executed: 0, cached: 0, failed: 0 };
-  let live: Awaited<ReturnType<typeof openLive>> | undefined;
-  const watched: Listener = (event: Event) => {
-    if (event.event === "executed") counts.executed++;
-    live?.listener(event);
+  const quick = await openSession(
+    project,
+    options,
+    { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
+  );
+  if (options.locked) requireLock(project, quick);
+  const pages = await pagesIfUpToDate(project, quick, options);
+  const held = pages === undefined ? holdForRun(quick.store) : undefined;
+  const session = pages === undefined ? await sealed(quick, options) : quick;
+  const progress = new Progress();
+  const live = await openLive(session.store, {
+    name: session.name,
+    instances: session.graph.map(({ name, node }) => [name, node.name] as const),
+  });
+  const watched: Listener = (event) => {
+    progress.take(event);
+    live.listener(event);
     listener(event);
   };
-  let planned = options.json;
-  let held: HeldLock | undefined;
-  let isSound = true;
+  let failed = 1;
   try {
-    const quick = await openSession(
-      project,
-      options,
-      { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
-    );
-    if (options.locked) requireLock(project, quick);
-    const pages = await pagesIfUpToDate(project, quick, options);
-    if (pages === undefined) held = holdForRun(quick.store);
-    const session = pages === undefined ? await sealed(quick, options) : quick;
-    planned = true;
-    live = await openLive(session.store, {
-      name: session.name,
-      instances: session.graph.map(({ name, node }) => [name, node.name] as const),
-    });
     watched(planEvent(session, options));
-    const places = { store: session.store, workspace: session.store };
     if (pages === undefined) beginRecord(session, options);
-    const outcome = await run(session.graph, session.decisions, {
-      name: session.name,
-      ...places,
-      executor: session.executor,
-      bundles: session.bundles,
-      platform: session.platform,
-      planInput: session.planInput,
+    const outcome = await runGraph(session, {
+      root: project.root,
+      graph: session.graph,
+      decisions: session.decisions,
       jobs: options.jobs,
-      mirror: session.experiment.mirror,
-      pins: new Pins(project.root, { keep: !options.locked && !session.experiment.modified }),
-      secondsOf: session.secondsOf,
+      failFast: options.failFast,
+      keepPins: !options.locked,
       listener: watched,
-      failFast: false,
-      signal: controller.signal,
+      signal,
     });
-    Object.assign(counts, {
-      executed: outcome.executed,
-      cached: outcome.cached,
-      // What an interruption cut short did not fail.
-      failed: controller.signal.aborted ? 0 : outcome.failed,
-    });
-    if (controller.signal.aborted) {
-      listener({
-        event: "interrupted",
-        message:
-          `interrupted: ${counts.executed} finished instances are kept, and training resumes ` +
-          "from its checkpoints; run the same command again to go on",
-      });
-    } else if (pages !== undefined) {
+    // What an interruption cut short did not fail.
+    failed = signal.aborted ? 0 : outcome.failed;
+    if (signal.aborted) {
+      listener(progress.interrupted(session));
+      return INTERRUPTED;
+    }
+    const places = { store: session.store, workspace: session.store };
+    if (pages !== undefined) {
       for (const path of pages) listener({ event: "page", path });
       await keepTracePage(session.outputs, places, { changed: false });
-    } else {
-      const { agrees, changed } = await finish(project, session, outcome, options, listener);
-      isSound = agrees && outcome.unlike === 0;
-      await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
+      return 0;
     }
-    session.store.close();
-    return controller.signal.aborted ? 130 : counts.failed > 0 || !isSound ? 1 : 0;
-  } catch (error) {
-    counts.failed ||= 1;
-    throw error;
+    const { agrees, changed } = await finish(project, session, outcome, options, listener);
+    await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
+    return failed > 0 || !agrees || outcome.unlike > 0 ? 1 : 0;
   } finally {
-    live?.close();
+    live.close();
     held?.release();
-    Deno.removeSignalListener("SIGINT", interrupt);
-    Deno.removeSignalListener("SIGTERM", interrupt);
+    session.store.close();
     const seconds = Math.round(performance.now() - begun) / 1000;
-    if (planned) listener({ event: "summary", ...counts, seconds });
+    listener({ event: "summary", ...progress.counts, failed, seconds });
   }
 }
 
 /** The event that opens a run. */
-export function planEvent(session: Session, options: Options): Event {
-  const { experiment, platform, graph } = session;
+function planEvent(session: Session, { jobs }: Options): Event {
+  const { experiment, platform, graph, decisions, secondsOf, estimate } = session;
+  const stages = [...Map.groupBy(graph, ({ node }) => node.name)].map(([stage, instances]) => {
+    // Of what is up to date nobody asks, and there may be many.
+    const open = instances.filter((instance) => decisions.get(instance)?.action !== "cached");
+    const known = open.flatMap((instance) => secondsOf(instance) ?? []);
+    const sum = known.reduce((sum, seconds) => sum + seconds, 0);
+    return {
+      stage,
+      instances: instances.length,
+      seconds: known.length > 0 ? sum / known.length : null,
+      alone: instances[0]!.node.stage.alone ?? false,
+    };
+  });
   return {
     event: "plan",
     experiment: experiment.name,
@@ -117,7 +122,8 @@ export function planEvent(session: Session, options: Options): Event {
     backend: platform.backend,
     backendReason: platform.reason,
     instances: graph.length,
-    jobs: options.jobs,
-    estimateSeconds: session.estimate.seconds,
+    jobs,
+    stages,
+    estimateSeconds: estimate.seconds,
   };
 }

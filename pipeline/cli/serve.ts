@@ -5,13 +5,14 @@
  */
 import { serveOutputs } from "../views/serve.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { outputsFolder } from "./session.ts";
 
 /** Serves until Ctrl-C. */
 export async function serve(
   project: Project,
   options: Options,
-  print: (line: string) => void,
+  print: Print,
 ): Promise<void> {
   const ended = Promise.withResolvers<void>();
   const end = () => ended.resolve();

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { loadBundles } from "../store/code.ts";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
+import { ConfigError } from "../errors.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -18,24 +19,23 @@ import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
 import { checkPublishPaths } from "../store/publish.ts";
 import type { Stage } from "../stage.ts";
+import { statOf } from "../store/catalog.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
+import type { Print, Project } from "./project.ts";
 
-/** A project: where it is, its stage definitions and its experiments, the default one first. */
-export interface Project {
-  readonly root: string;
-  readonly stages: readonly Stage[];
-  readonly experiments: readonly string[];
-}
-
-/** Everything known before anything runs. */
-export interface Session {
+/** An experiment and the instances it is made of. */
+export interface Wiring {
   readonly experiment: Experiment;
   /** `fusion.smoke`. */
   readonly name: string;
   /** The whole graph. */
   readonly all: Graph;
+}
+
+/** Everything known before anything runs. */
+export interface Session extends Wiring {
   /** What `--only` leaves of it. */
   readonly graph: Graph;
   readonly store: LocalStore;
@@ -55,16 +55,60 @@ export function outputsFolder(project: Project, options: Options): string {
   return options.outputs === undefined ? join(project.root, "outputs") : resolve(options.outputs);
 }
 
-/** The project's stage definitions by name. */
-export function stageMap(project: Project): Map<string, Stage> {
-  return new Map(project.stages.map((stage) => [stage.name, stage]));
+/** Loads the project's stages. */
+export async function loadStages({ stages }: Project): Promise<Map<string, Stage>> {
+  const loaded = await Promise.all(
+    Object.entries(stages).map(async ([name, load]) =>
+      [name, stageOf(await load(), name)] as const
+    ),
+  );
+  return new Map(loaded);
 }
 
-/** How commands open a store that they only read: damage stays as it is, and is told. */
-export const READING: StoreOptions = {
-  reading: true,
-  onDamage: (path, message) => console.error(`damaged: ${path}: ${message}`),
-};
+/** The stage of a name among what a module exports. */
+function stageOf(module: object, name: string): Stage {
+  const found = Object.values(module).find((value) => value?.name === name && value.outputs);
+  if (found) return found;
+  throw new ConfigError(`main.ts: stages.${name}: its module must export a stage of that name`);
+}
+
+/** How commands open a store that they only read: damage is reported and left as it is. */
+export function reading(options: Options, print: Print): StoreOptions {
+  return {
+    reading: true,
+    onDamage(path, message) {
+      if (options.json) print(JSON.stringify({ event: "damaged", path, message }));
+      else console.error(`damaged: ${path}: ${message}`);
+    },
+  };
+}
+
+/** Opens the store to read; `undefined` if nothing was run yet. */
+export function openStore(
+  project: Project,
+  options: Options,
+  print: Print,
+): LocalStore | undefined {
+  const folder = join(outputsFolder(project, options), "store");
+  return statOf(folder) && new LocalStore(folder, reading(options, print));
+}
+
+/**
+ * Reads the experiment and builds its graph. Opens no store.
+ *
+ * @throws {ConfigError} If an option or the experiment's file is wrong.
+ */
+export async function openExperiment(project: Project, options: Options): Promise<Wiring> {
+  const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
+    root: project.root,
+    profile: options.profile,
+    set: options.set,
+    stages: await loadStages(project),
+    mirror: options.mirror,
+  });
+  const name = `${experiment.name}.${experiment.profile}`;
+  return { experiment, name, all: buildGraph(experiment) };
+}
 
 /**
  * Reads the experiment, opens the store and makes the plan.
@@ -76,34 +120,24 @@ export async function openSession(
   options: Options,
   storeOptions: StoreOptions = {},
 ): Promise<Session> {
-  const { root } = project;
-  const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
-    root,
-    profile: options.profile,
-    set: options.set,
-    stages: stageMap(project),
-    mirror: options.mirror,
-  });
-  const all = buildGraph(experiment);
+  const { experiment, name, all } = await openExperiment(project, options);
   const names = all.map((instance) => instance.name);
   const only = matcher(options.only, names, "only");
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
   checkPublishPaths(graph);
-  const used = [...new Set(graph.map((instance) => instance.node.stage.name))];
+  const used = new Map(graph.map(({ node: { stage } }) => [stage.name, stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
+  const outputs = outputsFolder(project, options);
   const executor = new LocalExecutor();
   const platform = await executor.platform(numeric ? options.backend : "wasm");
-  const outputs = outputsFolder(project, options);
   const store = new LocalStore(join(outputs, "store"), storeOptions);
-  const bundles = await loadBundles(root, used, store);
-  const name = `${experiment.name}.${experiment.profile}`;
+  const bundles = await loadBundles(project.root, [...used.keys()], store);
   store.catalog.readAhead(name);
   const latest = readLatest(name, store);
-  const shared = new Map(used.map((stage) => [
-    stage,
-    stageIngredients(stageMap(project).get(stage)!, bundles.get(stage)!, platform),
-  ]));
+  const shared = new Map(
+    [...used].map(([name, stage]) => [name, stageIngredients(stage, bundles.get(name)!, platform)]),
+  );
   const planInput: PlanInput = {
     shared: (stage) => shared.get(stage)!,
     outputs: (key) => store.outputs(key),
@@ -146,6 +180,25 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
   const decisions = await plan(graph, planInput);
   const expected = estimate(decisions, secondsOf, options.jobs);
   return { ...session, planInput, decisions, estimate: expected };
+}
+
+/**
+ * Opens a session, hands it over and closes its store whatever happens.
+ *
+ * @param o.isReading Whether the store is only read.
+ */
+export async function withSession<T>(
+  o: { project: Project; options: Options; print: Print; isReading?: boolean },
+  use: (session: Session) => T | Promise<T>,
+): Promise<T> {
+  const { project, options, print, isReading = true } = o;
+  const store = { ...reading(options, print), reading: isReading };
+  const session = await openSession(project, options, store);
+  try {
+    return await use(session);
+  } finally {
+    session.store.close();
+  }
 }
 
 /** What an instance should take: as long as its last time, else as its stage usually does. */

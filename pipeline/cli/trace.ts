@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import {
   allTraces,
   ancestry,
@@ -12,12 +11,11 @@ import {
   makersOf,
   manifestsOf,
 } from "../views/ancestry.ts";
-import { statOf } from "../store/catalog.ts";
-import { ConfigError, LockstepError } from "../errors.ts";
-import { LocalStore } from "../store/local_store.ts";
+import { LockstepError, UsageError } from "../errors.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
-import { outputsFolder, type Project } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { openStore, outputsFolder } from "./session.ts";
 
 /** Every trace of a store, oldest first, and what made each digest. */
 interface Index {
@@ -28,22 +26,18 @@ interface Index {
 /**
  * Prints a trace and, indented below it, those of its inputs.
  *
- * @throws {ConfigError} If nothing in the store goes by that name or digest, or several do.
+ * @throws {UsageError} If nothing in the store goes by that name or digest, or several do.
  */
-export async function showTrace(
-  project: Project,
-  options: Options,
-  print: (line: string) => void,
-): Promise<void> {
-  const folder = join(outputsFolder(project, options), "store");
-  if (!statOf(folder)) {
-    throw new LockstepError(`Cannot trace anything: nothing was run in ${folder} yet`);
+export async function showTrace(project: Project, options: Options, print: Print): Promise<void> {
+  const store = openStore(project, options, print);
+  if (!store) {
+    const outputs = outputsFolder(project, options);
+    throw new LockstepError(`Cannot trace anything: nothing was run in ${outputs} yet`);
   }
-  const store = new LocalStore(folder, { reading: true });
   try {
     const traces = await allTraces(store);
     const index: Index = { traces, makers: makersOf(traces, await manifestsOf(traces, store)) };
-    const trace = find(index, options.operands[0]!);
+    const trace = find(index, options.operands[0]);
     if (options.json) {
       for (const part of ancestry([trace], index.makers)) {
         print(JSON.stringify({ event: "trace", ...part }));
@@ -54,13 +48,19 @@ export async function showTrace(
   }
 }
 
-const SHORTEST_PREFIX = 6;
+const MIN_PREFIX = 6;
 
-function find({ traces, makers }: Index, wanted: string): Trace {
+function find({ traces, makers }: Index, wanted: string | undefined): Trace {
+  if (wanted === undefined) {
+    const example = traces.at(-1)?.instance ?? "train";
+    throw new UsageError(
+      `Cannot run "trace": it needs an instance, a key or an artifact's digest, e.g. ${example}`,
+    );
+  }
   const named = traces.findLast((trace) => trace.instance === wanted);
   if (named) return named;
   const found = new Set<Trace>();
-  if (/^[0-9a-f]+$/.test(wanted) && wanted.length >= SHORTEST_PREFIX) {
+  if (/^[0-9a-f]+$/.test(wanted) && wanted.length >= MIN_PREFIX) {
     for (const trace of traces) if (trace.key.startsWith(wanted)) found.add(trace);
     for (const [digest, made] of makers) {
       if (digest.startsWith(wanted)) found.add(made.at(-1)!.trace);
@@ -68,15 +68,15 @@ function find({ traces, makers }: Index, wanted: string): Trace {
   }
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
-  throw new ConfigError(
+  throw new UsageError(
     only
       ? `Cannot trace "${wanted}": ${found.size} artifacts start with it; give more digits`
       : `Cannot trace "${wanted}": it must be an instance, a key or an artifact's digest (from ` +
-        `${SHORTEST_PREFIX} digits on), and this store has none of that name`,
+        `${MIN_PREFIX} digits on), and this store has none of that name`,
   );
 }
 
-function show(index: Index, start: Trace, print: (line: string) => void): void {
+function show(index: Index, start: Trace, print: Print): void {
   const shown = new Set<Trace>();
   const visit = (trace: Trace, via: string, depth: number): void => {
     const indent = "  ".repeat(depth);
@@ -89,11 +89,11 @@ function show(index: Index, start: Trace, print: (line: string) => void): void {
     print(`${indent}    on       ${Object.values(trace.machine).join(", ")}`);
     print(`${indent}    code     ${trace.ingredients["code"]}`);
     const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
-    for (const [name, value] of params.slice(0, MOST_PARAMS)) {
+    for (const [name, value] of params.slice(0, MAX_PARAMS)) {
       print(`${indent}    param    ${name.slice("params.".length)} = ${value}`);
     }
-    if (params.length > MOST_PARAMS) {
-      print(`${indent}    param    and ${params.length - MOST_PARAMS} more: --json shows all`);
+    if (params.length > MAX_PARAMS) {
+      print(`${indent}    param    and ${params.length - MAX_PARAMS} more: --json shows all`);
     }
     for (const [name, value] of Object.entries(trace.metrics)) {
       print(`${indent}    metric   ${name} = ${value}`);
@@ -110,4 +110,4 @@ function show(index: Index, start: Trace, print: (line: string) => void): void {
   visit(start, "", 0);
 }
 
-const MOST_PARAMS = 24;
+const MAX_PARAMS = 24;

@@ -3,32 +3,26 @@
  *
  * @module
  */
-import { suggestion } from "../config/document.ts";
-import { ConfigError } from "../errors.ts";
 import { type Change, changes, shorten } from "../key/ingredients.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Trace } from "../store/trace.ts";
+import { instanceOf } from "./instance.ts";
 import type { Options } from "./options.ts";
-import type { Session } from "./session.ts";
+import type { Print, Project } from "./project.ts";
+import { type Session, withSession } from "./session.ts";
 
 /**
  * Explains what will happen to an instance and which ingredients differ.
  *
- * @throws {ConfigError} If there is no such instance.
+ * @throws {UsageError} If there is no such instance.
  */
-export async function showWhy(
-  session: Session,
-  options: Options,
-  print: (line: string) => void,
-): Promise<void> {
-  const wanted = options.operands[0]!;
-  const instance = session.all.find(({ name }) => name === wanted);
-  if (!instance) {
-    const names = session.all.map(({ name }) => name);
-    throw new ConfigError(
-      `Cannot explain "${wanted}": no such instance in ${session.name}${suggestion(wanted, names)}`,
-    );
-  }
+export async function showWhy(project: Project, options: Options, print: Print): Promise<void> {
+  await withSession({ project, options, print }, (session) => explain(session, options, print));
+}
+
+async function explain(session: Session, options: Options, print: Print): Promise<void> {
+  const instance = instanceOf(session, options);
+  const wanted = instance.name;
   const decision = session.decisions.get(instance)!;
   const previous = await session.planInput.previous(instance);
   const now = decision.action === "run"

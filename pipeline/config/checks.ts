@@ -5,7 +5,8 @@
  */
 import { join } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { type Locate, nearName, suggestion, valueAt } from "./document.ts";
+import { nearName, suggestion } from "../suggestion.ts";
+import { type Locate, valueAt } from "./document.ts";
 import { isMap, type Layer } from "./layer.ts";
 import type { ExperimentFile } from "./schema.ts";
 

@@ -4,9 +4,9 @@
  * @module
  */
 import { parse } from "@std/yaml";
-import { closestString, levenshteinDistance } from "@std/text";
 import { ConfigError } from "../errors.ts";
 import { canonical, NotJsonError } from "../key/canonical.ts";
+import { clip } from "../suggestion.ts";
 import { type Lines, linesOf } from "./lines.ts";
 
 /** Keys and list positions from the top of a document to a value. */
@@ -184,27 +184,4 @@ export function at(document: Document, path: Path, what: string): string {
   const line = find(path);
   const place = `${document.name}${line === undefined ? "" : `:${line}`}`;
   return `${place}: ${clip(path.join("."))}: ${clip(what, 1000)}`;
-}
-
-/** A text for a message: a name may be as long as a file. */
-export function clip(text: string, max = 200): string {
-  return text.length > max ? `${text.slice(0, max)}…` : text;
-}
-
-/** `; did you mean "x"?` where one of the possible names is near, else nothing. */
-export function nearName(given: string, possible: readonly string[]): string {
-  const candidates = possible.slice(0, 1000).filter((name) => name.length <= 200);
-  if (candidates.length === 0 || given.length > 200) return "";
-  const near = closestString(given, candidates);
-  const distance = levenshteinDistance(given, near);
-  // Of a very short name, every other of its length is as near.
-  const isNear = distance < given.length && distance <= Math.max(2, given.length / 3);
-  return isNear ? `; did you mean "${near}"?` : "";
-}
-
-/** The near name, else a short list of the possible ones. */
-export function suggestion(given: string, possible: readonly string[]): string {
-  if (possible.length === 0) return "";
-  const shown = clip(possible.slice(0, 12).join(", "));
-  return nearName(given, possible) || `; known: ${shown}${possible.length > 12 ? ", …" : ""}`;
 }

@@ -6,7 +6,8 @@
 import type { Json } from "../key/canonical.ts";
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
-import { at, clip, type Locate, type Path, suggestion } from "./document.ts";
+import { clip, suggestion } from "../suggestion.ts";
+import { at, type Locate, type Path } from "./document.ts";
 import { checkLayers } from "./checks.ts";
 import { type ExperimentFiles, readFiles } from "./files.ts";
 import { documentLayer, type Layer, optionLayer } from "./layer.ts";

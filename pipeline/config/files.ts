@@ -5,7 +5,8 @@
  */
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { at, clip, type Document, readDocument, suggestion } from "./document.ts";
+import { clip, suggestion } from "../suggestion.ts";
+import { at, type Document, readDocument } from "./document.ts";
 import { broken, violations } from "./issues.ts";
 import { type ExperimentFile, experimentName, experimentSchema } from "./schema.ts";
 

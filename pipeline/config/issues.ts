@@ -6,7 +6,8 @@
 import { z } from "zod";
 import { ConfigError } from "../errors.ts";
 import { yamlNumber } from "../key/canonical.ts";
-import { clip, nearName, type Path, suggestion, valueAt } from "./document.ts";
+import { clip, nearName, suggestion } from "../suggestion.ts";
+import { type Path, valueAt } from "./document.ts";
 
 /** One violation: where, below the validated value, and what. */
 export interface Violation {

@@ -7,16 +7,8 @@
  */
 import { ConfigError } from "../errors.ts";
 import { canonical, NotJsonError } from "../key/canonical.ts";
-import {
-  at,
-  clip,
-  type Document,
-  hasPath,
-  parseYaml,
-  type Path,
-  suggestion,
-  YamlError,
-} from "./document.ts";
+import { clip, suggestion } from "../suggestion.ts";
+import { at, type Document, hasPath, parseYaml, type Path, YamlError } from "./document.ts";
 import { violations } from "./issues.ts";
 import { type ExperimentFile, gridValues } from "./schema.ts";
 

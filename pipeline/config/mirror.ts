@@ -5,7 +5,8 @@
  */
 import { resolve } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { clip, type Locate } from "./document.ts";
+import { clip } from "../suggestion.ts";
+import { type Locate } from "./document.ts";
 
 /** What names a mirror; the first that is there counts. */
 export interface MirrorNames {

@@ -5,7 +5,8 @@
  */
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
-import { type Locate, suggestion } from "./document.ts";
+import { suggestion } from "../suggestion.ts";
+import type { Locate } from "./document.ts";
 import type { ExperimentFile } from "./schema.ts";
 
 /** A reference to an output: `tokenize.tokens`. */

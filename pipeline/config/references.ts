@@ -4,7 +4,8 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import { at, type Document, type Locate, type Path, suggestion, valueAt } from "./document.ts";
+import { suggestion } from "../suggestion.ts";
+import { at, type Document, type Locate, type Path, valueAt } from "./document.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 
 /** Grid coordinates of an instance: axis to value as written. */

@@ -77,11 +77,20 @@ export interface Change {
   readonly now: string | undefined;
 }
 
-/** What differs between two sets of ingredients, in the order of names. */
+/** What differs between two sets of ingredients: params first, then inputs, then code, by name. */
 export function changes(before: Ingredients, now: Ingredients): Change[] {
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return [...names].sort().filter((name) => before[name] !== now[name])
+  return [...names].filter((name) => before[name] !== now[name])
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((name) => ({ ingredient: name, before: before[name], now: now[name] }));
+}
+
+/** What a user edits comes before what follows from it, and both before what comes with an update. */
+const RANKS = ["params.", "inputs.", "code"] as const;
+
+function rank(ingredient: string): number {
+  const found = RANKS.findIndex((start) => ingredient.startsWith(start));
+  return found < 0 ? RANKS.length : found;
 }
 
 /** A value of an ingredient for people: digests shortened. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { changes, type Ingredients, keyOf, shorten } from "../key/ingredients.ts";
+import { type Change, changes, type Ingredients, keyOf, shorten } from "../key/ingredients.ts";
 import { ingredientsOf, inputDigests } from "./ingredients.ts";
 import { type Graph, type Instance, upstream } from "./graph.ts";
 import type { Sha256 } from "../key/hash.ts";
@@ -19,6 +19,8 @@ export type Decision =
     readonly key: Sha256;
     readonly ingredients: Ingredients;
     readonly reason: string;
+    /** The difference to an earlier trace that the reason names. */
+    readonly change?: Change;
   }
   /** Something upstream runs first; whether this runs depends on what comes out. */
   | { readonly action: "wait"; readonly upstream: readonly string[]; readonly reason: string };
@@ -47,11 +49,10 @@ export async function decide(
   if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };
   const found = await input.outputs(key);
   if (typeof found === "object") return { action: "cached", key, outputs: found };
-  const reason = found === "lost" ? "its result is lost or damaged" : reasonFor(
-    await input.previous(instance),
-    ingredients,
-  );
-  return { action: "run", key, ingredients, reason };
+  const why = found === "lost"
+    ? { reason: "its result is lost or damaged" }
+    : reasonFor(await input.previous(instance), ingredients);
+  return { action: "run", key, ingredients, ...why };
 }
 
 /** Decides about every instance, as far as that can be known before anything runs. */
@@ -81,13 +82,24 @@ export async function plan(graph: Graph, input: PlanInput): Promise<Map<Instance
 }
 
 /** The named difference to an earlier trace, in one line. */
-function reasonFor(previous: Trace | undefined, now: Ingredients): string {
-  if (!previous) return "first run";
-  const found = changes(previous.ingredients, now);
-  const [first] = found;
-  if (!first) return "its trace is lost or damaged";
-  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : "";
-  return `${first.ingredient}: ${shorten(first.before)} → ${shorten(first.now)}${more}`;
+function reasonFor(
+  previous: Trace | undefined,
+  now: Ingredients,
+): { readonly reason: string; readonly change?: Change } {
+  if (!previous) return { reason: "first run" };
+  const [change, ...rest] = changes(previous.ingredients, now);
+  if (!change) return { reason: "its trace is lost or damaged" };
+  const more = rest.length > 0 ? ` (and ${rest.length} more)` : "";
+  const reason = `${change.ingredient}: ${brief(change.before)} → ${brief(change.now)}${more}`;
+  return { reason, change };
+}
+
+const MAX_VALUE_LENGTH = 48;
+
+/** A value short enough for a line; `why` prints it whole. */
+function brief(value: string | undefined): string {
+  const text = shorten(value);
+  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH - 1)}…`;
 }
 
 /** How long work is expected to take. */

@@ -262,7 +262,8 @@ class Runner {
     const scratch = this.#scratch, folder = scratch.folder();
     const log = new Log(workspace.root, key);
     this.#logs.set(instance, log);
-    listener({ event: "started", instance: instance.name, key, reason });
+    const estimateSeconds = this.#options.secondsOf(instance) ?? null;
+    listener({ event: "started", instance: instance.name, key, reason, estimateSeconds });
     const started = new Date();
     const clock = performance.now();
     const seen = new Map<string, string>();
@@ -287,7 +288,9 @@ class Runner {
           signal: this.#signal,
         },
       );
-      for (const message of pins.add(seen)) listener({ event: "lock", path: PINS_FILE, message });
+      for (const message of pins.add(seen)) {
+        listener({ event: "lock", path: PINS_FILE, message, holds: true });
+      }
       const seconds = Math.round(performance.now() - clock) / 1000;
       const put = await store.putTrace({
         key,

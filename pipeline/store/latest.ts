@@ -21,6 +21,8 @@ export interface LatestRun {
   readonly mirror?: string;
   /** Instance to key, for all instances that ended well. */
   readonly keys: Readonly<Record<string, Sha256>>;
+  /** Instance to the key that it last failed at, for those that did. */
+  readonly failed?: Readonly<Record<string, Sha256>>;
   /** Digest of the lock file as this run left it; absent if it wrote none. */
   readonly lock?: Sha256;
 }
@@ -40,9 +42,10 @@ export function readLatest(name: string, workspace: Workspace): LatestRun | unde
 
 function toLatestRun(value: unknown, name: string): LatestRun | undefined {
   if (!isRecord(value)) return undefined;
-  const { experiment, profile, backend, set, mirror, keys, lock } = value;
+  const { experiment, profile, backend, set, mirror, keys, failed, lock } = value;
   const isRun = `${experiment}.${profile}` === name && isText(backend) && Array.isArray(set) &&
     set.every(isText) && isRecordOf(keys, isDigest) && (mirror === undefined || isText(mirror)) &&
+    (failed === undefined || isRecordOf(failed, isDigest)) &&
     (lock === undefined || isDigest(lock));
   return isRun ? value as unknown as LatestRun : undefined;
 }

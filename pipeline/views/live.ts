@@ -12,10 +12,12 @@ import { Tail } from "../run/logs.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import type { StageProgress } from "../stage.ts";
 import { locksFolder, type Workspace } from "../store/workspace.ts";
+import { Pace } from "./pace.ts";
 
 /** One instance that is running. */
 export interface LiveInstance {
   readonly instance: string;
+  readonly key: string;
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -150,6 +152,7 @@ function remove(path: string): void {
 }
 
 interface Running {
+  readonly key: string;
   readonly reason: string;
   readonly since: number;
   progress?: StageProgress;
@@ -170,7 +173,7 @@ export class LiveState {
   readonly #failures: LiveEnding[] = [];
   #backend = "";
   #jobs = 1;
-  #expected: number | null = null;
+  readonly #pace = new Pace();
   #started: number | undefined;
 
   constructor(options: LiveOptions) {
@@ -180,12 +183,12 @@ export class LiveState {
 
   /** Takes an event that happened at a time, in milliseconds since 1970. */
   take(event: Event, at: number): void {
+    this.#pace.take(event, at / 1000);
     switch (event.event) {
       case "plan":
         this.#started = at;
         this.#backend = event.backend;
         this.#jobs = event.jobs;
-        this.#expected = event.estimateSeconds;
         return;
       case "cached":
         this.#endings.set(event.instance, "cached");
@@ -193,6 +196,7 @@ export class LiveState {
       case "started":
         this.#endings.delete(event.instance);
         this.#running.set(event.instance, {
+          key: event.key,
           reason: event.reason,
           since: at,
           at,
@@ -264,15 +268,10 @@ export class LiveState {
       executed: count("executed"),
       failed: count("failed"),
       skipped: count("skipped"),
-      secondsLeft: remainingSeconds({
-        elapsed: (now - started) / 1000,
-        expected: this.#expected,
-        work: this.#stageOf.size - cached,
-        done: this.#endings.size - cached,
-        running: [...this.#running.values()].map(({ progress }) => progress),
-      }) ?? null,
+      secondsLeft: this.#pace.remaining(now / 1000) ?? null,
       running: [...this.#running].map(([instance, running]) => ({
         instance,
+        key: running.key,
         reason: running.reason,
         since: running.since,
         progress: running.progress ?? null,
@@ -323,33 +322,4 @@ class Curve {
     this.points = this.points.filter((_, index) => index % 2 === 0);
     this.#stride *= 2;
   }
-}
-
-/** How much of a run is done. */
-export interface Done {
-  /** Seconds since it began. */
-  readonly elapsed: number;
-  /** Seconds that earlier runs say it takes; `null` if none tell. */
-  readonly expected: number | null;
-  /** Instances that were to run, and those of them that ended. */
-  readonly work: number;
-  readonly done: number;
-  /** How far those are that run. */
-  readonly running: readonly (StageProgress | undefined)[];
-}
-
-/**
- * Seconds a run still takes: what earlier runs say, else what its own pace says once that tells
- * anything.
- */
-export function remainingSeconds(
-  { elapsed, expected, work, done, running }: Done,
-): number | undefined {
-  if (expected !== null) return Math.max(expected - elapsed, 0.1);
-  const partial = running.reduce(
-    (sum, progress) => sum + (progress?.total ? progress.done / progress.total : 0),
-    0,
-  );
-  const share = work > 0 ? (done + partial) / work : 1;
-  return done + partial >= 2 && share > 0.1 ? elapsed * (1 / share - 1) : undefined;
 }

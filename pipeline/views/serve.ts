@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { ConfigError } from "../errors.ts";
+import { LockstepError } from "../errors.ts";
 import { readLive } from "./live.ts";
 import { contentType, findPath, folderPage } from "./serve/files.ts";
 import { EVENTS_PATH, LIVE_POLICY, livePage, liveRuns } from "./serve/live_page.ts";
@@ -27,7 +27,7 @@ const FILE_POLICY = "default-src 'self' data: 'unsafe-inline'; form-action 'none
  * Serves a folder of outputs on 127.0.0.1.
  *
  * @param port The port; 0 takes one that is free.
- * @throws {ConfigError} If the port is taken.
+ * @throws {LockstepError} If the port is taken.
  */
 export function serveOutputs(folder: string, { port }: { readonly port: number }): OutputsServer {
   const controller = new AbortController();
@@ -47,7 +47,7 @@ export function serveOutputs(folder: string, { port }: { readonly port: number }
     ) {
       throw error;
     }
-    throw new ConfigError(
+    throw new LockstepError(
       `Cannot serve on port ${port}: it must be free and allowed for this user, and is not; give ` +
         "another --port, or none",
       { cause: error },

@@ -10,7 +10,7 @@
 import { join } from "node:path";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
 import { buildGraph } from "../../pipeline/plan/graph.ts";
-import type { Stage } from "../../pipeline/stage.ts";
+import { loadStages } from "../../pipeline/cli/session.ts";
 import { project } from "../../main.ts";
 import { download } from "../../stages/download.ts";
 import { startOf, type StrictCase, tokensOf, writeStart } from "./strict_case.ts";
@@ -65,9 +65,9 @@ const ORIGINS: Readonly<Record<string, Origin>> = {
   ag_news_small_embedding: { ...NEWS, embeddingScale: 1 / 8 },
 };
 
-function strictCase(name: string, mirror: string): StrictCase {
+async function strictCase(name: string, mirror: string): Promise<StrictCase> {
   const { experiment, profile, instance, set, embeddingScale } = ORIGINS[name]!;
-  const stages = new Map<string, Stage>(project.stages.map((stage) => [stage.name, stage]));
+  const stages = await loadStages(project);
   const graph = buildGraph(
     loadExperiment(experiment, { root: project.root, profile, set, stages, mirror }),
   );
@@ -93,7 +93,7 @@ if (import.meta.main) {
   const [mirror, folder] = Deno.args;
   if (mirror === undefined || folder === undefined) throw new Error("Give MIRROR and TO");
   for (const name of Object.keys(ORIGINS)) {
-    const from = strictCase(name, Deno.realPathSync(mirror));
+    const from = await strictCase(name, Deno.realPathSync(mirror));
     const directory = temporaryFolder();
     const tokens = await tokensOf(from, { directory, mirror: Deno.realPathSync(mirror) });
     writeStart(join(folder, name), { from, tokens, start: startOf(from, tokens) });

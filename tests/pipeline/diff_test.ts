@@ -177,11 +177,11 @@ Deno.test("diff says what an operand must be, and which lock a revision lacks", 
   await project.executed();
   await commit(project);
   const unknown = await project.run(["diff", "toy.smoek", "HEAD"]);
-  assertEquals(unknown.code, 1);
+  assertEquals(unknown.code, 2);
   assertStringIncludes(unknown.stderr, "must be a lock file, a run recorded in the store or a git");
   assertStringIncludes(unknown.stderr, 'did you mean "toy.smoke"?');
   const lacking = await project.run(["diff", "HEAD", "HEAD", "--profile", "slow"]);
-  assertEquals(lacking.code, 1);
+  assertEquals(lacking.code, 2);
   assertStringIncludes(lacking.stderr, "the revision must hold lock/toy.slow.lock, and does not");
   const option = await project.run(["diff", "HEAD", "--output=/tmp/x"]);
   assertStringIncludes(option.stderr, "Cannot use --output with diff");

@@ -210,8 +210,8 @@ Deno.test("the editor's schema in experiments/ is the one this program would wri
   const { editorSchema } = await import("../../pipeline/config/schema.ts");
   const { project } = await import("../../main.ts");
   const written = Deno.readTextFileSync(new URL("../../experiments/schema.json", import.meta.url));
-  const stages = new Map(project.stages.map((stage) => [stage.name, stage]));
-  const now = JSON.parse(JSON.stringify(editorSchema(stages)));
+  const { loadStages } = await import("../../pipeline/cli/session.ts");
+  const now = JSON.parse(JSON.stringify(editorSchema(await loadStages(project))));
   assertEquals(JSON.parse(written), now, "the schema is out of date; run: deno task schema");
 });
 

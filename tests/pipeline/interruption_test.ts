@@ -75,7 +75,7 @@ Deno.test("Ctrl-C ends within 2 s, keeps finished work and says how to go on", a
   const seconds = (performance.now() - begun) / 1000;
   assertEquals(code, 130);
   assert(seconds < 2, `it took ${seconds} s to end`);
-  assertStringIncludes(stdout, "run the same command again to go on");
+  assertStringIncludes(stdout, "the same command continues");
   assertEquals(await project.executed("--only", "steps"), [
     "steps/ann/1",
     "steps/ann/2",

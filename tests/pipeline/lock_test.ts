@@ -150,11 +150,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   return Promise.resolve();
 }`,
   });
-  project.write(
-    "main.ts",
-    project.read("main.ts").replace("stages: [", "stages: [time, ")
-      .replace("\n", '\nimport { time } from "./stages/time.ts";\n'),
-  );
+  project.edit("main.ts", "stages: {", 'stages: { time: () => import("./stages/time.ts"),');
   project.edit(
     "experiments/toy.yaml",
     "  gather:",

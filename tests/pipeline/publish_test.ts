@@ -79,7 +79,7 @@ Deno.test("nothing is written through a symbolic link", async () => {
     Deno.removeSync(project.path("outputs/parts"), { recursive: true });
     Deno.symlinkSync(outside, project.path(`outputs/${name}`));
     const refused = await project.run(["reproduce"]);
-    assertEquals(refused.code, 1);
+    assertEquals(refused.code, 2);
     assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
     assertStringIncludes(refused.stderr, `symbolic link to ${outside}; remove the link`);
     assertEquals([...Deno.readDirSync(outside)].map((entry) => entry.name), ["page.txt"]);
@@ -131,7 +131,7 @@ Deno.test("a declared path that may not be used is refused before anything runs"
   project.edit("stages/gather.ts", '"report/page.txt"', '"../../page.txt"');
   for (const command of ["plan", "reproduce"]) {
     const ended = await project.run([command]);
-    assertEquals(ended.code, 1);
+    assertEquals(ended.code, 2);
     assertEquals(
       ended.stderr,
       'Cannot publish "../../page.txt", which gather writes: the path below outputs/ must be ' +
@@ -169,7 +169,7 @@ Deno.test("a path in a foreign store's manifest leads nowhere either", async () 
   assertEquals(project.read("outputs/parts/1ann.txt"), result);
   await forgeFolder(project, ".profile");
   const hidden = await project.run(["reproduce"]);
-  assertEquals(hidden.code, 1);
+  assertEquals(hidden.code, 2);
   assertEquals(
     hidden.stderr,
     'Cannot publish "parts/.profile", which gather writes: the path below outputs/ must have no ' +

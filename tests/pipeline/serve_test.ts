@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Event } from "../../pipeline/event.ts";
-import { type LiveRun, LiveState, remainingSeconds } from "../../pipeline/views/live.ts";
+import { type LiveRun, LiveState } from "../../pipeline/views/live.ts";
 import { type OutputsServer, serveOutputs } from "../../pipeline/views/serve.ts";
 import { livePage } from "../../pipeline/views/serve/live_page.ts";
 import { toyProject } from "../rig/project.ts";
@@ -166,6 +166,7 @@ const PLAN: Event = {
   backendReason: "as asked",
   instances: 4,
   jobs: 2,
+  stages: [],
   estimateSeconds: null,
 };
 
@@ -179,6 +180,7 @@ Deno.test("a live run's state counts endings, and derives throughput from progre
     instance,
     key: "0",
     reason: "first run",
+    estimateSeconds: null,
   });
   const step = (done: number, loss: number): Event => ({
     event: "progress",
@@ -218,7 +220,10 @@ Deno.test("a live run's state stays small, however many events it takes", () => 
   });
   state.take(PLAN, 0);
   names.forEach((instance, index) => {
-    state.take({ event: "started", instance, key: "0", reason: "first run" }, index);
+    state.take(
+      { event: "started", instance, key: "0", reason: "first run", estimateSeconds: null },
+      index,
+    );
     for (let done = 1; done <= 1000; done++) {
       const values = { loss: 1 / done, accuracy: done };
       state.take({ event: "progress", instance, done, total: 1000, unit: "steps", values }, index);
@@ -235,18 +240,15 @@ Deno.test("a live run's state stays small, however many events it takes", () => 
   assert(loss.at(-1)![0] > 900, "the course reaches the present");
 });
 
-Deno.test("time left: what earlier runs say, else what the pace says once two units are done", () => {
-  const base = { elapsed: 10, expected: null, work: 10, done: 2, running: [undefined] };
-  assertEquals(remainingSeconds(base), 40);
-  assertEquals(remainingSeconds({ ...base, expected: 25 }), 15);
-  assertEquals(remainingSeconds({ ...base, done: 1 }), undefined);
-  const half = { done: 5, total: 10, unit: "steps" };
-  assertEquals(remainingSeconds({ ...base, running: [half, half, half, half] }), 15);
-});
-
 Deno.test("a loss that is no longer a number shows as such", () => {
   const state = new LiveState({ name: "toy.smoke", instances: [["train", "train"]] });
-  state.take({ event: "started", instance: "train", key: "0", reason: "first run" }, 0);
+  state.take({
+    event: "started",
+    instance: "train",
+    key: "0",
+    reason: "first run",
+    estimateSeconds: null,
+  }, 0);
   for (const [done, loss] of [[1, 0.5], [2, 0.4], [3, NaN]] as const) {
     const values = { loss };
     state.take(
@@ -261,7 +263,10 @@ Deno.test("a loss that is no longer a number shows as such", () => {
 
 Deno.test("the live page shows the last lines that a running stage printed, as text", () => {
   const state = new LiveState({ name: "toy.smoke", instances: [["train", "train"]] });
-  state.take({ event: "started", instance: "train", key: "0", reason: "first run" }, 0);
+  state.take({
+    ...{ event: "started", instance: "train", key: "0", reason: "first run" },
+    estimateSeconds: null,
+  }, 0);
   for (let n = 0; n < 1000; n++) {
     state.take({ event: "log", instance: "train", text: `<b>line ${n}</b>\n` }, n);
   }

@@ -132,7 +132,7 @@ Deno.test("an output that would be published in the trace page's place is refuse
   using project = toyProject();
   project.edit("stages/gather.ts", '"report/page.txt"', '"trace/index.html"');
   const ended = await project.run(["reproduce"]);
-  assertEquals(ended.code, 1);
+  assertEquals(ended.code, 2);
   assertStringIncludes(
     ended.stderr,
     "the place is taken by the trace page, and gather writes there too",

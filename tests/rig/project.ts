@@ -208,9 +208,10 @@ ${run}
 /** The `main.ts` of a project with these stages. */
 export function mainText(stages: readonly string[]): string {
   return `import { main } from "${REPOSITORY}pipeline/cli/main.ts";
-${stages.map((name) => `import { ${name} } from "./stages/${name}.ts";`).join("\n")}
 const project = {
-  root: import.meta.dirname!, stages: [${stages.join(", ")}] as never, experiments: ["toy"],
+  root: import.meta.dirname!,
+  stages: { ${stages.map((name) => `${name}: () => import("./stages/${name}.ts")`).join(", ")} },
+  experiments: ["toy"],
 };
 Deno.exit(await main(project, Deno.args));
 `;

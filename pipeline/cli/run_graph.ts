@@ -1,0 +1,45 @@
+/**
+ * Runs instances of a session.
+ *
+ * @module
+ */
+import type { Listener } from "../event.ts";
+import type { Graph, Instance } from "../plan/graph.ts";
+import type { Decision } from "../plan/plan.ts";
+import { run, type RunOutcome } from "../run/run.ts";
+import { Pins } from "../store/pins.ts";
+import type { Session } from "./session.ts";
+
+/** What runs, and how. */
+export interface RunGraphOptions {
+  readonly root: string;
+  readonly graph: Graph;
+  readonly decisions: ReadonlyMap<Instance, Decision>;
+  readonly jobs: number;
+  readonly failFast: boolean;
+  /** Whether what downloads show for the first time is pinned. */
+  readonly keepPins: boolean;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+/** Runs all instances of a graph for which there is no result yet. */
+export async function runGraph(session: Session, o: RunGraphOptions): Promise<RunOutcome> {
+  const { name, store, executor, bundles, platform, planInput, secondsOf, experiment } = session;
+  return await run(o.graph, o.decisions, {
+    name,
+    store,
+    workspace: store,
+    executor,
+    bundles,
+    platform,
+    planInput,
+    jobs: o.jobs,
+    mirror: experiment.mirror,
+    pins: new Pins(o.root, { keep: o.keepPins && !experiment.modified }),
+    secondsOf,
+    listener: o.listener,
+    failFast: o.failFast,
+    signal: o.signal,
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Runs that the command line names: a lock file, a run recorded in the store, or a git revision.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import { UsageError } from "../errors.ts";
+import { latestNames, readLatest } from "../store/latest.ts";
+import type { LocalStore } from "../store/local_store.ts";
+import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
+import type { Sha256 } from "../key/hash.ts";
+import type { Trace } from "../store/trace.ts";
+import { suggestion } from "../suggestion.ts";
+import type { Side } from "../views/diff/sides.ts";
+import type { Options } from "./options.ts";
+import type { Project } from "./project.ts";
+
+/** Where runs are looked for. */
+export interface Place {
+  readonly project: Project;
+  readonly options: Options;
+  readonly store: LocalStore | undefined;
+}
+
+/**
+ * The run that an operand names: a lock file, else a recorded run, else a git revision.
+ *
+ * @throws {UsageError} If it is none of these.
+ */
+export async function findRun(operand: string, place: Place): Promise<Side> {
+  const { project, store } = place;
+  const path = resolve(operand);
+  if (isFile(path)) {
+    return await withTraces(operand, parseLock(Deno.readTextFileSync(path), operand), store);
+  }
+  const recorded = store && latestNames(store).includes(operand)
+    ? readLatest(operand, store)
+    : undefined;
+  if (store && recorded) return await recordedSide(operand, recorded.keys, store);
+  const commit = await git(project.root, [
+    ...["rev-parse", "--verify", "--quiet", "--end-of-options"],
+    `${operand}^{commit}`,
+  ]);
+  if (commit !== undefined) return await lockedSide(operand, commit.trim(), place);
+  const known = store ? latestNames(store) : [];
+  throw new UsageError(
+    `Cannot use "${operand}": it must be a lock file, a run recorded in the store or a git ` +
+      `revision, and is none${suggestion(operand, known)}`,
+  );
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+async function withTraces(
+  label: string,
+  lock: Lock,
+  store: LocalStore | undefined,
+): Promise<Side> {
+  const traces = new Map<string, Trace>();
+  for (const [instance, { key }] of lock) {
+    const trace = key === undefined ? undefined : await store?.trace(key);
+    if (trace) traces.set(instance, trace);
+  }
+  return { label, lock, traces };
+}
+
+async function recordedSide(
+  name: string,
+  keys: Readonly<Record<string, Sha256>>,
+  store: LocalStore,
+): Promise<Side> {
+  const lock = new Map<string, LockEntry>();
+  const traces = new Map<string, Trace>();
+  for (const [instance, key] of Object.entries(keys)) {
+    const trace = await store.trace(key);
+    if (!trace) {
+      throw new UsageError(
+        `Cannot use "${name}": every result of it must be in the store, and the trace of ` +
+          `${instance} is not; run "deno task audit --repair"`,
+      );
+    }
+    traces.set(instance, trace);
+    lock.set(instance, toEntry(trace));
+  }
+  return { label: `${name}, as it last ran here`, lock, traces };
+}
+
+/** A lock as of a git revision. */
+async function lockedSide(
+  revision: string,
+  commit: string,
+  { project, options, store }: Place,
+): Promise<Side> {
+  const name = lockName({
+    experiment: options.experiment ?? project.experiments[0] ?? "",
+    profile: options.profile,
+    backend: options.backend === "auto" ? "wasm" : options.backend,
+  });
+  const text = await git(project.root, ["show", `${commit}:./${name}`]);
+  if (text === undefined) {
+    throw new UsageError(
+      `Cannot use "${revision}": the revision must hold ${name}, and does not; name another ` +
+        "lock with --experiment, --profile and --backend",
+    );
+  }
+  const label = `${name} at ${revision} (${commit.slice(0, 10)})`;
+  return await withTraces(label, parseLock(text, label), store);
+}
+
+/** What git prints; `undefined` if it fails or there is none. */
+async function git(root: string, args: readonly string[]): Promise<string | undefined> {
+  try {
+    const command = new Deno.Command("git", {
+      args: ["-C", root, ...args],
+      stdin: "null",
+      stderr: "null",
+    });
+    const { success, stdout } = await command.output();
+    return success ? new TextDecoder().decode(stdout) : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
