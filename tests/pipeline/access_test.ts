@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { Backend } from "../../pipeline/stage.ts";
 import { execute } from "../rig/execute.ts";
-import { type TestProject, toyProject } from "../rig/project.ts";
+import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 /** Runs the toy with a first stage that does something it did not declare. */
@@ -14,7 +14,7 @@ async function failing(project: TestProject, act: string): Promise<string> {
   );
   const ended = await project.run(["reproduce", "--only", "word/ann"]);
   assertEquals(ended.code, 1);
-  return ended.stdout;
+  return unwrapped(ended.stdout);
 }
 
 Deno.test("an undeclared file read is refused and named", async () => {
@@ -62,7 +62,7 @@ Deno.test("an import computed at run time is refused with its line", async () =>
       "  await import(context.params.text);",
   );
   const ended = await project.run(["reproduce"]);
-  assertEquals(ended.code, 1);
+  assertEquals(ended.code, 2);
   assertStringIncludes(ended.stderr, 'Cannot take the fingerprint of stage "word"');
   assertStringIncludes(ended.stderr, "stages/word.run.ts:");
 });
@@ -80,7 +80,7 @@ Deno.test("a bug in a stage shows its stack in the source; an unwritten output i
   );
   const ended = await silent.run(["reproduce"]);
   assertStringIncludes(
-    ended.stdout,
+    unwrapped(ended.stdout),
     'its stage must write output "text" as a file, and wrote none',
   );
 });
@@ -93,7 +93,7 @@ Deno.test("an import that is neither the project's nor pinned is refused; an ali
     'import "file:///etc/hostname";\nexport function',
   );
   const refused = await project.run(["reproduce"]);
-  assertEquals(refused.code, 1);
+  assertEquals(refused.code, 2);
   using aliased = toyProject();
   aliased.edit("deno.json", '"imports":{', '"imports":{"grow":"./lib/grow.ts",');
   aliased.edit("stages/steps.run.ts", '"../lib/grow.ts"', '"grow"');

@@ -138,6 +138,11 @@ export interface Ended {
   readonly events: readonly Event[];
 }
 
+/** A text that was wrapped for a terminal, on one line. */
+export function unwrapped(text: string): string {
+  return text.replace(/\s+/g, " ");
+}
+
 /** A temporary project. */
 export interface TestProject {
   readonly root: string;
