@@ -6,6 +6,7 @@
  */
 import { INTERRUPTED } from "./interrupt.ts";
 import { columns, duration, hanging } from "./layout.ts";
+import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
@@ -19,11 +20,15 @@ export async function showPlan(project: Project, options: Options, print: Print)
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
     if (session === undefined) return INTERRUPTED;
-    if (options.json) printEvents(session, print);
-    else {
+    const note = mirrorNote(session, options, project.root);
+    if (options.json) {
+      printEvents(session, print);
+      if (note !== undefined) print(JSON.stringify({ event: "note", message: note }));
+    } else {
       if (options.all) printInstances(session, print);
       else printStages(session, options, print);
       printSummary(session, options, print);
+      if (note !== undefined) hanging(note, { width: columns() }).forEach(print);
     }
     return 0;
   });

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { loadBundles } from "../store/code.ts";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { ConfigError } from "../errors.ts";
+import { ConfigError, UsageError } from "../errors.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -23,6 +23,7 @@ import { statOf } from "../store/catalog.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
+import { profilesOf } from "./profiles.ts";
 import type { Print, Project } from "./project.ts";
 
 /** An experiment and the instances it is made of. */
@@ -99,15 +100,40 @@ export function openStore(
  * @throws {ConfigError} If an option or the experiment's file is wrong.
  */
 export async function openExperiment(project: Project, options: Options): Promise<Wiring> {
-  const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
-    root: project.root,
-    profile: options.profile,
-    set: options.set,
-    stages: await loadStages(project),
-    mirror: options.mirror,
-  });
+  const { root } = project;
+  const stages = await loadStages(project);
+  const wanted = options.experiment ?? project.experiments[0] ?? "";
+  const { profile, set, mirror } = options;
+  let experiment: Experiment;
+  try {
+    experiment = loadExperiment(wanted, { root, profile, set, stages, mirror });
+  } catch (error) {
+    throw mistaken(project, { wanted, profile }) ?? error;
+  }
   const name = `${experiment.name}.${experiment.profile}`;
   return { experiment, name, all: buildGraph(experiment) };
+}
+
+/** What is wrong where an experiment is named as a profile, or a profile as an experiment. */
+function mistaken(
+  project: Project,
+  { wanted, profile }: { readonly wanted: string; readonly profile: string },
+): UsageError | undefined {
+  const { experiments } = project;
+  const [usual = ""] = experiments;
+  if (!experiments.includes(wanted) && profilesOf(project, usual).includes(wanted)) {
+    return new UsageError(
+      `Cannot use --experiment ${wanted}: no experiment "${wanted}", but ${usual} has such a ` +
+        `profile; did you mean --profile ${wanted}?`,
+    );
+  }
+  if (experiments.includes(profile) && !profilesOf(project, wanted).includes(profile)) {
+    return new UsageError(
+      `Cannot use --profile ${profile}: ${wanted} has no profile "${profile}", but there is such ` +
+        `an experiment; did you mean --experiment ${profile}?`,
+    );
+  }
+  return undefined;
 }
 
 /**

@@ -92,6 +92,8 @@ class TextView {
         return this.#failures.skipped(event);
       case "damaged":
         return this.#say(`damaged   ${event.path}\n${this.#indented(event.message)}`);
+      case "note":
+        return this.#labelled("note", event.message);
       case "page":
         return this.#print(`page      ${event.path}`);
       case "lock": {
@@ -150,6 +152,10 @@ class TextView {
 
   #counter(): string {
     return `[${String(this.#ended.size).padStart(String(this.#total).length)}/${this.#total}]`;
+  }
+
+  #labelled(label: string, text: string): void {
+    this.#print(label.padEnd(INDENT.length) + this.#indented(text).slice(INDENT.length));
   }
 
   #indented(text: string): string {
