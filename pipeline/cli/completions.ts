@@ -77,7 +77,7 @@ async function valuesOf(
     }
     case "instances": {
       const { parseOptions } = await import("./options.ts");
-      const { openExperiment } = await import("./session.ts");
+      const { openExperiment } = await import("./wiring.ts");
       const options = ["--experiment", "--profile"].flatMap((flag) => {
         const value = after(flag, typed);
         return value === undefined ? [] : [flag, value];

@@ -6,7 +6,7 @@
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
 import { Failures } from "./failures.ts";
-import { duration, figure, hanging, widthOf } from "./layout.ts";
+import { cut, duration, figure, hanging, widthOf } from "./layout.ts";
 import { LiveLines } from "./live_lines.ts";
 import type { Sink } from "./sink.ts";
 
@@ -65,7 +65,8 @@ class TextView {
         this.#ended.delete(event.instance);
         // On a terminal it is among the lines below.
         if (!this.#live.isShown) {
-          this.#print(`${this.#counter()} ${event.instance} starts: ${event.reason}`);
+          const line = `${this.#counter()} ${event.instance} starts: ${event.reason}`;
+          this.#print(cut(line, this.#sink.columns()));
         }
         return;
       case "waiting":
