@@ -11,15 +11,21 @@ export class RequestError extends Error {
   readonly retry: boolean;
   /** Whether the server cannot go on from the offset asked for. */
   readonly rangeRefused: boolean;
+  /** Whether there was no connection at all. */
+  readonly unreachable: boolean;
 
   constructor(
     message: string,
     retry: boolean,
-    options: ErrorOptions & { readonly rangeRefused?: boolean } = {},
+    options: ErrorOptions & {
+      readonly rangeRefused?: boolean;
+      readonly unreachable?: boolean;
+    } = {},
   ) {
     super(message, options);
     this.retry = retry;
     this.rangeRefused = options.rangeRefused ?? false;
+    this.unreachable = options.unreachable ?? false;
   }
 }
 
@@ -150,12 +156,19 @@ async function* chunksOf(
   }
 }
 
+/** Why no connection came about, after what says so in general and repeats the URL. */
+const CONNECTION = /client error \(Connect\): (.*)$/s;
+
 /** Network failures are worth another attempt; a host that the process may not reach is not. */
 function asRequestError(cause: unknown): RequestError {
   if (cause instanceof RequestError) return cause;
   // `fetch` says no more than that it failed; its causes say why.
   const messages: string[] = [];
   for (let error = cause; error instanceof Error; error = error.cause) messages.push(error.message);
+  const why = CONNECTION.exec(messages.at(-1) ?? "")?.[1];
+  if (why !== undefined) {
+    return new RequestError(`can't be reached: ${why}`, true, { cause, unreachable: true });
+  }
   const message = [...new Set(messages)].join(": ") || String(cause);
   return new RequestError(message, !(cause instanceof Deno.errors.NotCapable), { cause });
 }

@@ -55,6 +55,7 @@ export async function transferFile(
 ): Promise<string | undefined> {
   const { mirror } = options;
   const failures: string[] = [];
+  let unreachable = false;
   if (file.mirror !== undefined && !isUrl(mirror)) {
     if (mirror === undefined) {
       failures.push(`no mirror folder is given, where it would be "${file.mirror}"`);
@@ -74,12 +75,16 @@ export async function transferFile(
     } catch (cause) {
       if (!(cause instanceof RequestError || cause instanceof ChecksumError)) throw cause;
       failures.push(`${url}: ${cause.message}`);
+      unreachable ||= cause instanceof RequestError && cause.unreachable;
       // Only bytes that a checksum will judge may be continued, from wherever.
       if (cause instanceof ChecksumError || !hasChecksum(file)) remove(options.partial);
     }
   }
   if (!options.keepPartial) remove(options.partial);
-  throw new TransferError(`Cannot get "${file.name}": ${failures.join("; ")}`);
+  const advice = unreachable
+    ? "; run again with a network, or give a folder that has the file with --mirror DIR"
+    : "";
+  throw new TransferError(`Cannot get "${file.name}": ${failures.join("; ")}${advice}`);
 }
 
 /** What a file must be, of at most so many bytes. */
@@ -143,7 +148,8 @@ async function fetchVerified(
         partial.restart();
       } else if (error instanceof RequestError && error.retry) {
         if (pause === undefined) {
-          throw new RequestError(`${error.message}; gave up after ${attempt + 1} attempts`, false);
+          const message = `${error.message}; gave up after ${attempt + 1} attempts`;
+          throw new RequestError(message, false, { unreachable: error.unreachable });
         }
         if (error.rangeRefused) partial.restart();
       } else {

@@ -42,10 +42,16 @@ export function isRefused(error: unknown): boolean {
     error instanceof Error && refusal(error.message) === "read-only";
 }
 
+/** The packages that a module needs, if it could not be loaded for want of them. */
+function missingPackages(error: Error): boolean {
+  return /^Failed caching npm package|^(npm )?package .* not found in cache/i.test(error.message);
+}
+
 /** Whether an error is a defect of the program: neither expected nor the system's refusal. */
 export function isBug(error: unknown): boolean {
-  const isFull = error instanceof Error && refusal(error.message) === "full";
-  return !(error instanceof LockstepError) && !isRefused(error) && !isFull;
+  if (error instanceof LockstepError || isRefused(error)) return false;
+  return !(error instanceof Error) ||
+    refusal(error.message) !== "full" && !missingPackages(error);
 }
 
 /**
@@ -65,6 +71,10 @@ export function explain(error: unknown): string {
   if (isRefused(error)) {
     return `The system refused: ${text}; make the place writable for this user, or give another ` +
       "with --outputs";
+  }
+  if (missingPackages(error)) {
+    return "Cannot load the packages that lock/deno.lock pins: they are not all on this machine, " +
+      'and the registry can\'t be reached; run "deno install" once with a network';
   }
   return expected ? text : error.stack ?? text;
 }

@@ -68,6 +68,8 @@ export type Event =
   | { readonly event: "stopped"; readonly instance: string; readonly because: string }
   | { readonly event: "skipped"; readonly instance: string; readonly because: string }
   | { readonly event: "damaged"; readonly path: string; readonly message: string }
+  /** Something to know that is no failure. */
+  | { readonly event: "note"; readonly message: string }
   | { readonly event: "published"; readonly path: string; readonly instance: string }
   | { readonly event: "page"; readonly path: string }
   | {

@@ -216,7 +216,7 @@ export const FLAGS = {
   },
   json: {
     help: "print one JSON object a line instead of text, errors too",
-    commands: STORED,
+    commands: [...STORED, "graph", "version"],
   },
   help: { short: "h", help: "show this", commands: COMMAND_NAMES },
 } as const satisfies Readonly<Record<string, Flag>>;

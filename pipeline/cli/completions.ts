@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { UsageError } from "../errors.ts";
 import { nearName } from "../suggestion.ts";
 import { COMMAND_NAMES, COMMANDS, type Flag, FLAGS, SHELLS, type Values } from "./commands.ts";
@@ -73,15 +72,12 @@ async function valuesOf(
     case "experiments":
       return project.experiments;
     case "profiles": {
-      const { readDocument, valueAt } = await import("../config/document.ts");
-      const name = `experiments/${after("--experiment", typed) ?? project.experiments[0]}.yaml`;
-      return Object.keys(
-        valueAt(readDocument(join(project.root, name), name).value, ["profiles"]) ?? {},
-      );
+      const { profilesOf } = await import("./profiles.ts");
+      return profilesOf(project, after("--experiment", typed) ?? project.experiments[0] ?? "");
     }
     case "instances": {
       const { parseOptions } = await import("./options.ts");
-      const { openExperiment } = await import("./session.ts");
+      const { openExperiment } = await import("./wiring.ts");
       const options = ["--experiment", "--profile"].flatMap((flag) => {
         const value = after(flag, typed);
         return value === undefined ? [] : [flag, value];

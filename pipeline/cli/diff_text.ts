@@ -4,9 +4,9 @@
  * @module
  */
 import { type Comparison, describeCause, signed, standings } from "../views/diff/comparison.ts";
+import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
-
-type Print = (line: string) => void;
+import type { Print } from "./project.ts";
 
 /** How many names and figures a text shows before it says how many more there are. */
 const NAMES_SHOWN = 6;
@@ -15,7 +15,7 @@ const LINES_SHOWN = 40;
 /** Prints a comparison. */
 export function printDiff(comparison: Comparison, options: Options, print: Print): void {
   if (options.json) printJson(comparison, print);
-  else printText(comparison, print);
+  else printText(comparison, wrapping(print));
 }
 
 function printJson(comparison: Comparison, print: Print): void {

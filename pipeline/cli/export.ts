@@ -12,7 +12,8 @@ import { suggestion } from "../suggestion.ts";
 import { instanceOf } from "./instance.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { openExperiment, openStore } from "./session.ts";
+import { openStore } from "./session.ts";
+import { openExperiment } from "./wiring.ts";
 
 /**
  * Copies an output of an instance as its latest run made it.

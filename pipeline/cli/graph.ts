@@ -7,7 +7,7 @@ import { type Graph, select, upstream } from "../plan/graph.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { openExperiment } from "./session.ts";
+import { openExperiment } from "./wiring.ts";
 
 /** Boxes and arrows: what feeds what. */
 interface Drawing {
@@ -22,6 +22,7 @@ export async function showGraph(project: Project, options: Options, print: Print
   const only = matcher(options.only, all.map(({ name }) => name), "only");
   const graph = options.only.length > 0 ? select(all, only) : all;
   const drawing = options.all ? ofInstances(graph) : ofStages(graph);
+  if (options.json) return printEvents(drawing, print);
   for (const line of options.format === "dot" ? dot(drawing) : mermaid(drawing)) print(line);
 }
 
@@ -49,6 +50,14 @@ function ofStages(graph: Graph): Drawing {
       return [...from].map((stage) => [stage, name] as const);
     }),
   };
+}
+
+function printEvents({ boxes, arrows }: Drawing, print: Print): void {
+  const into = Map.groupBy(arrows, ([, to]) => to);
+  for (const [name, label] of boxes) {
+    const from = (into.get(name) ?? []).map(([from]) => from);
+    print(JSON.stringify({ event: "node", name, label, from }));
+  }
 }
 
 function mermaid({ boxes, arrows }: Drawing): string[] {

@@ -7,7 +7,7 @@ import { UsageError } from "../errors.ts";
 import type { Instance } from "../plan/graph.ts";
 import { suggestion } from "../suggestion.ts";
 import type { Options } from "./options.ts";
-import type { Wiring } from "./session.ts";
+import type { Wiring } from "./wiring.ts";
 
 /**
  * The instance that the command line names.

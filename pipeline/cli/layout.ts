@@ -49,6 +49,20 @@ export function hanging(text: string, o: { width: number; indent?: string }): st
   return lines;
 }
 
+/** Prints lines that are broken between words where they do not fit; what goes on is indented. */
+export function wrapping(print: (line: string) => void): (text: string) => void {
+  const width = columns();
+  return (text) => {
+    for (const line of text.split("\n")) {
+      const own = /^ */.exec(line)![0];
+      const [first = "", ...rest] = hanging(line.slice(own.length), { width: width - own.length });
+      print(`${own}${first}`);
+      const more = hanging(rest.join(" "), { width, indent: `${own}    ` });
+      if (rest.length > 0) more.forEach((line) => print(line));
+    }
+  };
+}
+
 /** Cuts a line to a width, so that it takes up one row. */
 export function cut(line: string, width: number): string {
   const characters = [...line];

@@ -6,7 +6,7 @@
  */
 import { ConfigError, explain, isBug, UsageError } from "../errors.ts";
 import type { Command } from "./commands.ts";
-import { type Options, parseOptions } from "./options.ts";
+import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { standardOutput } from "./sink.ts";
 
@@ -55,6 +55,8 @@ export async function main(project: Project, args: readonly string[]): Promise<n
       for (const word of await complete(project, args.slice(1))) print(word);
       return 0;
     }
+    // Not imported above: without its package, nothing else would say what is wrong.
+    const { parseOptions } = await import("./options.ts");
     const options = parseOptions(args);
     const action = await ACTIONS[options.command]();
     return await action(project, options, print) ?? 0;

@@ -16,7 +16,8 @@ import { tableLines } from "./metrics_table.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { findRun } from "./runs.ts";
-import { openExperiment, openStore } from "./session.ts";
+import { openStore } from "./session.ts";
+import { openExperiment } from "./wiring.ts";
 
 /** An instance that recorded metrics. */
 export interface MetricsRow {

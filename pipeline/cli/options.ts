@@ -104,10 +104,12 @@ function checkOperands(command: Command, operands: readonly string[]): void {
   const required = taken.filter(({ optional, values }) => !optional && values !== "instances");
   if (operands.length >= required.length && operands.length <= taken.length) return;
   const wanted = taken.map(({ name }) => name).join(" and ") || "no arguments";
+  const found = operands.join(" ");
+  const hint = taken.length === 0 && flag("only").commands.includes(command)
+    ? `; did you mean --only ${found}?`
+    : "";
   throw new UsageError(
-    `Cannot run "${command}": it takes ${wanted}, found ${
-      operands.length === 0 ? "none" : operands.join(" ")
-    }`,
+    `Cannot run "${command}": it takes ${wanted}, found ${found || "none"}${hint}`,
   );
 }
 

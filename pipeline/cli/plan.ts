@@ -5,7 +5,8 @@
  * @module
  */
 import { INTERRUPTED } from "./interrupt.ts";
-import { columns, duration, hanging } from "./layout.ts";
+import { columns, duration, hanging, wrapping } from "./layout.ts";
+import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
@@ -19,11 +20,15 @@ export async function showPlan(project: Project, options: Options, print: Print)
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
     if (session === undefined) return INTERRUPTED;
-    if (options.json) printEvents(session, print);
-    else {
+    const note = mirrorNote(session, options, project.root);
+    if (options.json) {
+      printEvents(session, print);
+      if (note !== undefined) print(JSON.stringify({ event: "note", message: note }));
+    } else {
       if (options.all) printInstances(session, print);
       else printStages(session, options, print);
       printSummary(session, options, print);
+      if (note !== undefined) wrapping(print)(note);
     }
     return 0;
   });
@@ -115,7 +120,7 @@ function printSummary(session: Session, options: Options, print: Print): void {
     `${decisions.size} instances, ${cached} up to date, ${run} to run, ${wait} after those`,
   ];
   if (run + wait > 0) lines.push(estimateLine(session, options));
-  for (const line of lines) for (const part of hanging(line, { width: columns() })) print(part);
+  lines.forEach(wrapping(print));
 }
 
 function estimateLine({ estimate }: Session, { jobs, calibrate }: Options): string {

@@ -8,6 +8,7 @@ import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
+import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { runGraph } from "./run_graph.ts";
@@ -66,6 +67,8 @@ async function carryOut(
   try {
     watched(planEvent(session, options));
     if (pages === undefined) beginRecord(session, options);
+    const note = mirrorNote(session, options, project.root);
+    if (note !== undefined) watched({ event: "note", message: note });
     const outcome = await runGraph(session, {
       root: project.root,
       graph: session.graph,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { editorSchema } from "../config/schema.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { loadStages } from "./session.ts";
+import { loadStages } from "./wiring.ts";
 
 /** Writes `experiments/schema.json`. */
 export async function writeSchema(project: Project, _: Options, print: Print): Promise<void> {

@@ -6,10 +6,8 @@
 import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle.ts";
 import { loadBundles } from "../store/code.ts";
-import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { ConfigError } from "../errors.ts";
 import { stageIngredients } from "../key/ingredients.ts";
-import { buildGraph, type Graph, type Instance, select } from "../plan/graph.ts";
+import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
@@ -18,21 +16,12 @@ import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
 import { checkPublishPaths } from "../store/publish.ts";
-import type { Stage } from "../stage.ts";
 import { statOf } from "../store/catalog.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-
-/** An experiment and the instances it is made of. */
-export interface Wiring {
-  readonly experiment: Experiment;
-  /** `fusion.smoke`. */
-  readonly name: string;
-  /** The whole graph. */
-  readonly all: Graph;
-}
+import { openExperiment, type Wiring } from "./wiring.ts";
 
 /** Everything known before anything runs. */
 export interface Session extends Wiring {
@@ -55,23 +44,6 @@ export function outputsFolder(project: Project, options: Options): string {
   return options.outputs === undefined ? join(project.root, "outputs") : resolve(options.outputs);
 }
 
-/** Loads the project's stages. */
-export async function loadStages({ stages }: Project): Promise<Map<string, Stage>> {
-  const loaded = await Promise.all(
-    Object.entries(stages).map(async ([name, load]) =>
-      [name, stageOf(await load(), name)] as const
-    ),
-  );
-  return new Map(loaded);
-}
-
-/** The stage of a name among what a module exports. */
-function stageOf(module: object, name: string): Stage {
-  const found = Object.values(module).find((value) => value?.name === name && value.outputs);
-  if (found) return found;
-  throw new ConfigError(`main.ts: stages.${name}: its module must export a stage of that name`);
-}
-
 /** How commands open a store that they only read: damage is reported and left as it is. */
 export function reading(options: Options, print: Print): StoreOptions {
   return {
@@ -91,23 +63,6 @@ export function openStore(
 ): LocalStore | undefined {
   const folder = join(outputsFolder(project, options), "store");
   return statOf(folder) && new LocalStore(folder, reading(options, print));
-}
-
-/**
- * Reads the experiment and builds its graph. Opens no store.
- *
- * @throws {ConfigError} If an option or the experiment's file is wrong.
- */
-export async function openExperiment(project: Project, options: Options): Promise<Wiring> {
-  const experiment = loadExperiment(options.experiment ?? project.experiments[0] ?? "", {
-    root: project.root,
-    profile: options.profile,
-    set: options.set,
-    stages: await loadStages(project),
-    mirror: options.mirror,
-  });
-  const name = `${experiment.name}.${experiment.profile}`;
-  return { experiment, name, all: buildGraph(experiment) };
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { columns, hanging } from "./layout.ts";
+import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
@@ -29,7 +29,7 @@ function printStages(
   print: Print,
 ): void {
   const { name, profile } = experiment;
-  const lines = (text: string) => hanging(text, { width: columns() }).forEach(print);
+  const lines = wrapping(print);
   lines(`${name}, profile ${profile}, backend ${platform.backend}: ${platform.reason}`);
   const width = Math.max(...stages.map(({ name }) => name.length));
   for (const { name, cached, run, wait } of stages) {

@@ -6,7 +6,7 @@
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
 import { Failures } from "./failures.ts";
-import { duration, figure, hanging, widthOf } from "./layout.ts";
+import { cut, duration, figure, hanging, widthOf } from "./layout.ts";
 import { LiveLines } from "./live_lines.ts";
 import type { Sink } from "./sink.ts";
 
@@ -65,7 +65,8 @@ class TextView {
         this.#ended.delete(event.instance);
         // On a terminal it is among the lines below.
         if (!this.#live.isShown) {
-          this.#print(`${this.#counter()} ${event.instance} starts: ${event.reason}`);
+          const line = `${this.#counter()} ${event.instance} starts: ${event.reason}`;
+          this.#print(cut(line, this.#sink.columns()));
         }
         return;
       case "waiting":
@@ -92,6 +93,8 @@ class TextView {
         return this.#failures.skipped(event);
       case "damaged":
         return this.#say(`damaged   ${event.path}\n${this.#indented(event.message)}`);
+      case "note":
+        return this.#labelled("note", event.message);
       case "page":
         return this.#print(`page      ${event.path}`);
       case "lock": {
@@ -150,6 +153,10 @@ class TextView {
 
   #counter(): string {
     return `[${String(this.#ended.size).padStart(String(this.#total).length)}/${this.#total}]`;
+  }
+
+  #labelled(label: string, text: string): void {
+    this.#print(label.padEnd(INDENT.length) + this.#indented(text).slice(INDENT.length));
   }
 
   #indented(text: string): string {

@@ -12,7 +12,9 @@ import {
   manifestsOf,
 } from "../views/ancestry.ts";
 import { LockstepError, UsageError } from "../errors.ts";
+import { shorten } from "../key/ingredients.ts";
 import type { Trace } from "../store/trace.ts";
+import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore, outputsFolder } from "./session.ts";
@@ -42,7 +44,7 @@ export async function showTrace(project: Project, options: Options, print: Print
       for (const part of ancestry([trace], index.makers)) {
         print(JSON.stringify({ event: "trace", ...part }));
       }
-    } else show(index, trace, print);
+    } else show(index, trace, wrapping(print));
   } finally {
     store.close();
   }
@@ -84,10 +86,10 @@ function show(index: Index, start: Trace, print: Print): void {
     print(`${indent}${via}${trace.instance}${again ? "  (shown above)" : ""}`);
     if (again) return;
     shown.add(trace);
-    print(`${indent}    key      ${trace.key}`);
+    print(`${indent}    key      ${shorten(trace.key)}`);
     print(`${indent}    made     ${trace.started} in ${trace.seconds} s, for ${trace.run}`);
     print(`${indent}    on       ${Object.values(trace.machine).join(", ")}`);
-    print(`${indent}    code     ${trace.ingredients["code"]}`);
+    print(`${indent}    code     ${shorten(trace.ingredients["code"])}`);
     const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
     for (const [name, value] of params.slice(0, MAX_PARAMS)) {
       print(`${indent}    param    ${name.slice("params.".length)} = ${value}`);
@@ -99,12 +101,12 @@ function show(index: Index, start: Trace, print: Print): void {
       print(`${indent}    metric   ${name} = ${value}`);
     }
     for (const [name, { sha256, bytes, exactness }] of Object.entries(trace.outputs)) {
-      print(`${indent}    output   ${name}  ${sha256}  ${bytes} bytes, ${exactness}`);
+      print(`${indent}    output   ${name}  ${shorten(sha256)}  ${bytes} bytes, ${exactness}`);
     }
     for (const [name, digest] of inputsOf(trace)) {
       const maker = index.makers.get(digest)?.at(-1);
       if (maker) visit(maker.trace, `${name} ← `, depth + 1);
-      else print(`${indent}  ${name} ← ${digest}, of which this store has no trace`);
+      else print(`${indent}  ${name} ← ${shorten(digest)}, of which this store has no trace`);
     }
   };
   visit(start, "", 0);

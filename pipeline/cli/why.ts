@@ -5,8 +5,10 @@
  */
 import { type Change, changes, shorten } from "../key/ingredients.ts";
 import type { Instance } from "../plan/graph.ts";
+import type { Decision } from "../plan/plan.ts";
 import type { Trace } from "../store/trace.ts";
 import { instanceOf } from "./instance.ts";
+import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
@@ -20,9 +22,20 @@ export async function showWhy(project: Project, options: Options, print: Print):
   await withSession({ project, options, print }, (session) => explain(session, options, print));
 }
 
+/** What is known of an instance now and of the last time. */
+interface Explanation {
+  readonly instance: string;
+  readonly decision: Decision;
+  readonly previous: Trace | undefined;
+  /** Whether there are ingredients now to compare with the last ones. */
+  readonly isKnown: boolean;
+  readonly changes: readonly Change[];
+  /** Source files behind changed code. */
+  readonly sources: readonly string[];
+}
+
 async function explain(session: Session, options: Options, print: Print): Promise<void> {
   const instance = instanceOf(session, options);
-  const wanted = instance.name;
   const decision = session.decisions.get(instance)!;
   const previous = await session.planInput.previous(instance);
   const now = decision.action === "run"
@@ -30,39 +43,52 @@ async function explain(session: Session, options: Options, print: Print): Promis
     : decision.action === "cached"
     ? (await session.store.trace(decision.key))?.ingredients
     : undefined;
-  const found = previous && now ? changes(previous.ingredients, now) : [];
-  const files = previous ? changedSources(session, instance, previous) : [];
-  if (options.json) {
-    print(JSON.stringify({
-      event: "why",
-      instance: wanted,
-      action: decision.action,
-      reason: decision.action === "cached" ? "up to date" : decision.reason,
-      changes: found,
-      sources: files,
-      previous: previous ? { key: previous.key, started: previous.started } : null,
-    }));
-    return;
-  }
+  const explanation: Explanation = {
+    instance: instance.name,
+    decision,
+    previous,
+    isKnown: now !== undefined,
+    changes: previous && now ? changes(previous.ingredients, now) : [],
+    sources: previous ? changedSources(session, instance, previous) : [],
+  };
+  if (options.json) printEvent(explanation, print);
+  else printText(explanation, wrapping(print));
+}
+
+function printEvent(explanation: Explanation, print: Print): void {
+  const { instance, decision, previous, changes, sources } = explanation;
+  print(JSON.stringify({
+    event: "why",
+    instance,
+    action: decision.action,
+    reason: decision.action === "cached" ? "up to date" : decision.reason,
+    changes,
+    sources,
+    previous: previous ? { key: previous.key, started: previous.started } : null,
+  }));
+}
+
+function printText(explanation: Explanation, print: Print): void {
+  const { instance, decision, previous, isKnown, changes, sources } = explanation;
   switch (decision.action) {
     case "cached":
-      print(`${wanted} is up to date: key ${decision.key}`);
+      print(`${instance} is up to date: key ${shorten(decision.key)}`);
       break;
     case "run":
-      print(`${wanted} will run: ${decision.reason}`);
+      print(`${instance} will run: ${decision.reason}`);
       break;
     case "wait":
-      print(`${wanted} waits for ${decision.upstream.join(", ")}`);
+      print(`${instance} waits for ${decision.upstream.join(", ")}`);
       print("Whether it runs depends on what comes out: if the content is the same, it does not.");
       break;
   }
   if (!previous) print("There is no earlier trace of it to compare with.");
-  else if (now && decision.action === "run") {
+  else if (isKnown && decision.action === "run") {
     print(`Compared with its trace of ${previous.started}:`);
-    for (const change of found) print(`  ${describe(change)}`);
-    if (found.length === 0) print("  every ingredient is the same");
+    for (const change of changes) print(`  ${describe(change)}`);
+    if (changes.length === 0) print("  every ingredient is the same");
   }
-  for (const file of files) print(`  source changed: ${file}`);
+  for (const file of sources) print(`  source changed: ${file}`);
 }
 
 function describe({ ingredient, before, now }: Change): string {

@@ -353,6 +353,34 @@ Deno.test("garbage instead of HTTP is refused", async () => {
   assertRefused(tried, "gave up after 2 attempts");
 });
 
+Deno.test("where no host can be reached the message is one line that ends with what to do", async () => {
+  const directory = temporaryFolder();
+  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = free.addr;
+  free.close();
+  const file = rawFileSchema.parse({
+    name: "a.csv",
+    mirror: "mine/a.csv",
+    urls: [`http://127.0.0.1:${port}/a.csv`],
+  });
+  const error = await assertRejects(
+    () =>
+      transferFile(file, join(directory, "a.csv"), {
+        hosts: [`127.0.0.1:${port}`],
+        partial: join(directory, "a.part"),
+        backoffMs: [],
+      }),
+    TransferError,
+  );
+  assertStringIncludes(error.message, `/a.csv: can't be reached: tcp connect error`);
+  assert(!error.message.includes("\n"));
+  assert(
+    error.message.endsWith(
+      "; run again with a network, or give a folder that has the file with --mirror DIR",
+    ),
+  );
+});
+
 Deno.test("a broken chunked body is gone on with", async () => {
   const answer: Answer = ({ from, range, count }) =>
     count === 0

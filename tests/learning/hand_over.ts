@@ -10,7 +10,7 @@
 import { join } from "node:path";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
 import { buildGraph } from "../../pipeline/plan/graph.ts";
-import { loadStages } from "../../pipeline/cli/session.ts";
+import { loadStages } from "../../pipeline/cli/wiring.ts";
 import { project } from "../../main.ts";
 import { download } from "../../stages/download.ts";
 import { startOf, type StrictCase, tokensOf, writeStart } from "./strict_case.ts";

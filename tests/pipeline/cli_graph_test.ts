@@ -30,6 +30,13 @@ Deno.test("graph draws stages with the number of their instances, in Mermaid and
     '  n2["steps/bob/2"]',
   ]);
   assertEquals(all.filter((line) => line.includes("-->")).length, 2);
+  const { events } = await project.run(["graph", "--json"]);
+  assertEquals(events.at(-1) as unknown, {
+    event: "node",
+    name: "gather",
+    label: "gather",
+    from: ["steps"],
+  });
   assert(![...Deno.readDirSync(project.root)].some(({ name }) => name === "outputs"));
 });
 

@@ -114,10 +114,15 @@ Deno.test("help and usage errors load no schemas, no YAML, no database and no st
       if (!isDynamic && code) load(code.specifier);
     }
   };
-  for (const name of ["main.ts", "pipeline/cli/help.ts", "pipeline/cli/completions.ts"]) {
+  for (
+    const name of [
+      "main.ts",
+      ...["options", "help", "completions"].map((name) => `pipeline/cli/${name}.ts`),
+    ]
+  ) {
     load(new URL(name, root).href);
   }
-  assert(loaded.has(new URL("pipeline/cli/options.ts", root).href), "the walk found the modules");
+  assert(loaded.has(new URL("pipeline/cli/commands.ts", root).href), "the walk found the modules");
   assertEquals([...loaded].filter((name) => /zod|yaml|sqlite|\/stages\//.test(name)), []);
 });
 
@@ -177,4 +182,80 @@ Deno.test("with --json an error is an object on standard output, and nothing is 
     'Object.entries = () => { throw new TypeError("odd"); };\nconst project',
   );
   assertEquals(await error("plan"), [1, "bug"]);
+});
+
+Deno.test("without packages and without a network there is one line that ends with what to do", async () => {
+  using project = toyProject();
+  const env = { DENO_DIR: project.path("empty"), NPM_CONFIG_REGISTRY: "http://127.0.0.1:1" };
+  const ended = await project.run(["plan"], env);
+  assertEquals(ended.code, 1);
+  assertEquals(
+    ended.stderr,
+    "Cannot load the packages that lock/deno.lock pins: they are not all on this machine, and the " +
+      'registry can\'t be reached; run "deno install" once with a network\n',
+  );
+  assertEquals((await project.run(["plan", "--json"], env)).events.length, 1);
+});
+
+Deno.test("an experiment's name given as a profile, a profile's as an experiment, an instance as an operand", async () => {
+  using project = toyProject();
+  project.write(
+    "experiments/other.yaml",
+    project.read("experiments/toy.yaml").replace("toy", "other"),
+  );
+  project.edit("main.ts", '["toy"]', '["toy", "other"]');
+  for (
+    const [args, message] of [
+      [
+        ["plan", "--experiment", "slow"],
+        'no experiment "slow", but toy has such a profile; did you mean --profile slow?',
+      ],
+      [
+        ["plan", "--profile", "other"],
+        'toy has no profile "other", but there is such an experiment; did you mean --experiment other?',
+      ],
+      [
+        ["reproduce", "steps/ann"],
+        "it takes no arguments, found steps/ann; did you mean --only steps/ann?",
+      ],
+    ] as const
+  ) {
+    const ended = await project.run(args);
+    assertEquals(ended.code, 2);
+    assertStringIncludes(ended.stderr, message);
+  }
+});
+
+Deno.test("that the last run took its files from a mirror is said where this one would download others", async () => {
+  using project = toyProject();
+  project.edit(
+    "stages/word.ts",
+    "inputs: {},",
+    `inputs: {},
+  access: () => ({ mirror: true }),
+  settle: (params, { mirror }) => ({ ...params, style: mirror ?? "none" }),`,
+  );
+  Deno.mkdirSync(project.path("files"));
+  await project.executed("--mirror", "files");
+  const said = async (...args: string[]) =>
+    (await project.run(args)).stdout.replaceAll("\n", " ").match(/the last run.*?(?=$| {2})/)?.[0]
+      ?.trim();
+  const from = "the last run took its files from files (--mirror files); this one does not";
+  assertEquals(await said("plan"), from);
+  assertEquals(await said("plan", "--mirror", "files"), undefined);
+  assertEquals(await said("plan", "--mirror", project.path("files")), undefined, "the same folder");
+  Deno.mkdirSync(project.path("others"));
+  assertEquals(
+    await said("plan", "--mirror", "others"),
+    "the last run took its files from files (--mirror files); this one takes them from others",
+  );
+  assertStringIncludes(
+    (await project.run(["reproduce", "--locked"])).stdout.replaceAll(/\s+/g, " "),
+    from,
+  );
+  await project.executed();
+  assertEquals(
+    await said("plan", "--mirror", "others"),
+    "the last run took no files from a mirror; this one takes them from others",
+  );
 });

@@ -210,7 +210,7 @@ Deno.test("the editor's schema in experiments/ is the one this program would wri
   const { editorSchema } = await import("../../pipeline/config/schema.ts");
   const { project } = await import("../../main.ts");
   const written = Deno.readTextFileSync(new URL("../../experiments/schema.json", import.meta.url));
-  const { loadStages } = await import("../../pipeline/cli/session.ts");
+  const { loadStages } = await import("../../pipeline/cli/wiring.ts");
   const now = JSON.parse(JSON.stringify(editorSchema(await loadStages(project))));
   assertEquals(JSON.parse(written), now, "the schema is out of date; run: deno task schema");
 });
