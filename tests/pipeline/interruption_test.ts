@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
-import { type Options, parseOptions } from "../../pipeline/cli/options.ts";
-import { openSession } from "../../pipeline/cli/session.ts";
 import type { Event } from "../../pipeline/event.ts";
-import { run } from "../../pipeline/run/run.ts";
-import type { Stage } from "../../pipeline/stage.ts";
 import { isLocked } from "../../pipeline/store/mutex.ts";
-import { Pins } from "../../pipeline/store/pins.ts";
 import { execute } from "../rig/execute.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
@@ -261,7 +256,7 @@ Deno.test("what a stage finishes within the grace is kept", async () => {
   assertEquals([error, metrics], [undefined, { value: 1 }]);
 });
 
-Deno.test("where the first failure ends the run, what runs saves its state and nothing new starts", async () => {
+Deno.test("--fail-fast: what runs saves its state and ends, and nothing new starts", async () => {
   using project = toyProject();
   savesWhenAsked(project);
   project.edit(
@@ -269,27 +264,12 @@ Deno.test("where the first failure ends the run, what runs saves its state and n
     "  if (fail) throw",
     "  if (fail) await new Promise((resolve) => setTimeout(resolve, 3000));\n  if (fail) throw",
   );
-  const stages = await Promise.all(
-    ["word", "steps", "gather"].map(async (name) =>
-      (await import(project.path(`stages/${name}.ts`)))[name] as Stage
-    ),
-  );
   const set = ["steps.steps=1000", "steps.delayMs=20", "name.bob.steps.fail=true"];
-  const options = parseOptions(["reproduce", ...set.flatMap((each) => ["--set", each])]) as Options;
-  const { root } = project;
-  const session = await openSession({ root, stages, experiments: ["toy"] }, options);
-  const events: Event[] = [];
-  const outcome = await run(session.graph, session.decisions, {
-    ...session,
-    workspace: session.store,
-    jobs: 3,
-    mirror: undefined,
-    pins: new Pins(root, { keep: false }),
-    listener: (event) => events.push(event),
-    failFast: true,
-    signal: new AbortController().signal,
-  });
-  session.store.close();
+  const { events, code } = await project.run([
+    ...["reproduce", "--json", "--fail-fast", "--jobs", "3"],
+    ...set.flatMap((each) => ["--set", each]),
+  ]);
+  assertEquals(code, 1);
   const of = (kind: Event["event"]) =>
     events.flatMap((event) => event.event === kind && "instance" in event ? [event.instance] : []);
   assertEquals(of("executed").sort(), ["word/ann", "word/bob"]);
@@ -302,7 +282,8 @@ Deno.test("where the first failure ends the run, what runs saves its state and n
   assertEquals(of("stopped").length, 3);
   for (const event of events) if (event.event === "stopped") assertEquals(event.because, failed);
   assertEquals(of("skipped"), ["gather"]);
-  assertEquals(outcome.failed, 5);
+  const summary = events.at(-1);
+  assertEquals(summary?.event === "summary" && summary.failed, 5);
   const states = [...Deno.readDirSync(project.path("outputs/store/checkpoints"))]
     .filter(({ name }) => isThere(project.path(`outputs/store/checkpoints/${name}/state.json`)));
   assertEquals(
