@@ -180,10 +180,11 @@ class Runner {
   }
 
   #fail(instance: Instance, error: unknown): Ending {
-    const { listener, signal, failFast } = this.#options;
+    const { listener, signal } = this.#options;
     const failed = { failed: instance.name };
     if (signal.aborted) return failed;
-    if (this.#fatal) {
+    this.#noteFailure(instance);
+    if (this.#fatal !== undefined && this.#fatal !== instance) {
       listener({ event: "stopped", instance: instance.name, because: this.#fatal.name });
       return failed;
     }
@@ -193,11 +194,15 @@ class Runner {
     log?.write(`${message}\n`);
     log?.close();
     listener({ event: "failed", instance: instance.name, key: log?.key ?? null, message, output });
-    if (failFast) {
-      this.#fatal = instance;
-      this.#failing.abort();
-    }
     return failed;
+  }
+
+  /** Ends the run at its first failure, where that was asked for. */
+  #noteFailure(instance: Instance): void {
+    const { signal, failFast } = this.#options;
+    if (!failFast || signal.aborted || this.#fatal !== undefined) return;
+    this.#fatal = instance;
+    this.#failing.abort();
   }
 
   /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
@@ -211,7 +216,12 @@ class Runner {
     for (let reported = false;; reported = true) {
       const ended = await this.#slots.use(
         { urgency, alone },
-        () => this.#underLock(instance, decision, upstream),
+        () =>
+          this.#underLock(instance, decision, upstream).catch((error) => {
+            // While it has its place still: nothing may begin in it.
+            this.#noteFailure(instance);
+            throw error;
+          }),
       );
       if (ended instanceof Set) return ended;
       const owner = `process ${ended.pid}`;

@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { StageError } from "../../pipeline/errors.ts";
+import type { Task } from "../../pipeline/run/executor.ts";
+import type { Assignment } from "../../pipeline/run/executor/protocol.ts";
 import { execute } from "../rig/execute.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const DONE = 'Deno.writeTextFileSync(context.output("text"), "done");';
 
@@ -226,4 +230,38 @@ Deno.test("the process says first what it computes on; a refusal of that ends it
     },
   });
   assertEquals(refused.error?.message, "not there");
+});
+
+Deno.test("a process whose engine ended before it began runs nothing", async () => {
+  const folder = temporaryFolder();
+  const text = `${folder}/text`;
+  Deno.writeTextFileSync(
+    `${folder}/stage.mjs`,
+    `export function run() { Deno.writeTextFileSync(${JSON.stringify(text)}, "ran"); }`,
+  );
+  const host = fileURLToPath(new URL("../../pipeline/run/executor/host.ts", import.meta.url));
+  const task: Task = {
+    stage: "tried",
+    module: `${folder}/stage.mjs`,
+    folder,
+    params: {},
+    inputs: {},
+    many: [],
+    outputs: {},
+  };
+  for (const [engine, code] of [[Deno.pid, 0], [Deno.pid + 1, 3]] as const) {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-prompt", `--allow-read=${folder}`, `--allow-write=${folder}`, host],
+      stdin: "piped",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const stdin = child.stdin.getWriter();
+    const assignment: Assignment = { token: "none", engine, task };
+    await stdin.write(new TextEncoder().encode(`${JSON.stringify(assignment)}\n`));
+    assertEquals((await child.status).code, code);
+    await stdin.close().catch(() => {/* its reader is gone */});
+    assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === "text"), code === 0);
+    if (code === 0) Deno.removeSync(text);
+  }
 });

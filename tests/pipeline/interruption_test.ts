@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
+import type { Event } from "../../pipeline/event.ts";
 import { isLocked } from "../../pipeline/store/mutex.ts";
 import { execute } from "../rig/execute.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
@@ -253,6 +254,42 @@ Deno.test("what a stage finishes within the grace is kept", async () => {
     { signal: controller.signal, watch: { log: () => controller.abort() } },
   );
   assertEquals([error, metrics], [undefined, { value: 1 }]);
+});
+
+Deno.test("--fail-fast: what runs saves its state and ends, and nothing new starts", async () => {
+  using project = toyProject();
+  savesWhenAsked(project);
+  project.edit(
+    "stages/steps.run.ts",
+    "  if (fail) throw",
+    "  if (fail) await new Promise((resolve) => setTimeout(resolve, 3000));\n  if (fail) throw",
+  );
+  const set = ["steps.steps=1000", "steps.delayMs=20", "name.bob.steps.fail=true"];
+  const { events, code } = await project.run([
+    ...["reproduce", "--json", "--fail-fast", "--jobs", "3"],
+    ...set.flatMap((each) => ["--set", each]),
+  ]);
+  assertEquals(code, 1);
+  const of = (kind: Event["event"]) =>
+    events.flatMap((event) => event.event === kind && "instance" in event ? [event.instance] : []);
+  assertEquals(of("executed").sort(), ["word/ann", "word/bob"]);
+  const [failed = "none", ...others] = of("failed");
+  assert(failed.startsWith("steps/bob/") && others.length === 0, failed);
+  const kinds = events.map(({ event }) => event);
+  assert(kinds.lastIndexOf("started") < kinds.indexOf("failed"), kinds.join(" "));
+  assertEquals(of("started").filter((name) => name.startsWith("steps/")).length, 3);
+  // Two were at work, and one was not begun.
+  assertEquals(of("stopped").length, 3);
+  for (const event of events) if (event.event === "stopped") assertEquals(event.because, failed);
+  assertEquals(of("skipped"), ["gather"]);
+  const summary = events.at(-1);
+  assertEquals(summary?.event === "summary" && summary.failed, 5);
+  const states = [...Deno.readDirSync(project.path("outputs/store/checkpoints"))]
+    .filter(({ name }) => isThere(project.path(`outputs/store/checkpoints/${name}/state.json`)));
+  assertEquals(
+    states.length,
+    of("started").filter((name) => name.startsWith("steps/ann/")).length,
+  );
 });
 
 /** Waits for something to hold, 10 s at most. */
