@@ -130,9 +130,13 @@ function recordOf(session: Session, options: Options): Omit<LatestRun, "keys" | 
 export async function finish(
   project: Project,
   session: Session,
-  outcome: RunOutcome,
   options: Options,
-  listener: Listener,
+  { outcome, failures, listener }: {
+    readonly outcome: RunOutcome;
+    /** The instances that failed, with the keys that they failed at. */
+    readonly failures: ReadonlyMap<string, Sha256>;
+    readonly listener: Listener;
+  },
 ): Promise<{ readonly agrees: boolean; readonly changed: boolean }> {
   const { store, experiment, latest } = session;
   const whole = session.graph === session.all && outcome.failed === 0;
@@ -158,7 +162,12 @@ export async function finish(
     : unlocked || await updateLock(session, outcome, locking);
   // What the audit holds the lock file to: what this run wrote, or found to agree.
   const lock = unlocked || !agrees ? latest?.lock : hashIfThere(path);
-  const record = { ...recordOf(session, options), keys, ...(lock !== undefined ? { lock } : {}) };
+  const failed = Object.fromEntries(failures);
+  const record = {
+    ...{ ...recordOf(session, options), keys },
+    ...(failures.size > 0 ? { failed } : {}),
+    ...(lock !== undefined ? { lock } : {}),
+  };
   if (writeLatest(record, store)) changed = true;
   return { agrees, changed };
 }

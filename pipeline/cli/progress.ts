@@ -4,6 +4,7 @@
  * @module
  */
 import type { Event } from "../event.ts";
+import type { Sha256 } from "../key/hash.ts";
 import { statOf } from "../store/catalog.ts";
 import { checkpointPath } from "../store/workspace.ts";
 import type { Session } from "./session.ts";
@@ -14,6 +15,12 @@ export class Progress {
   readonly #running = new Map<string, string>();
   readonly #cached = new Set<string>();
   readonly #executed = new Set<string>();
+  readonly #failed = new Map<string, Sha256>();
+
+  /** The instances that failed, with the keys that they failed at. */
+  get failed(): ReadonlyMap<string, Sha256> {
+    return this.#failed;
+  }
 
   /** How many instances ran and how many were up to date. */
   get counts(): { readonly executed: number; readonly cached: number } {
@@ -35,6 +42,9 @@ export class Progress {
         this.#running.delete(event.instance);
         return;
       case "failed":
+        this.#running.delete(event.instance);
+        if (event.key !== null) this.#failed.set(event.instance, event.key as Sha256);
+        return;
       case "stopped":
         this.#running.delete(event.instance);
         return;

@@ -91,7 +91,9 @@ async function carryOut(
       await keepTracePage(session.outputs, places, { changed: false });
       return 0;
     }
-    const { agrees, changed } = await finish(project, session, outcome, options, listener);
+    const { agrees, changed } = await finish(project, session, options, {
+      ...{ outcome, failures: progress.failed, listener },
+    });
     await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
     return failed > 0 || !agrees || outcome.unlike > 0 ? 1 : 0;
   } finally {

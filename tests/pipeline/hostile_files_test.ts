@@ -296,7 +296,7 @@ for (const [what, place, found] of PLACES) {
       const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
       const { code, stderr } = await child.output();
       clearTimeout(timer);
-      assertEquals(code, 1, "it ended by itself");
+      assertEquals(code, 2, "it ended by itself");
       const text = new TextDecoder().decode(stderr);
       assert(text.startsWith(message), text);
       assertEquals(text.trimEnd().split("\n").length, 1, text);
