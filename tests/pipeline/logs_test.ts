@@ -98,5 +98,5 @@ Deno.test("what a stage prints is kept, of failures too, and a failure shows its
     assert(Deno.statSync(logPath(store, key!)).isFile);
   }
   const shown = await project.run(["reproduce", "--only", "word", ...set]);
-  assertStringIncludes(shown.stdout, "working on Ann");
+  assertMatch(shown.stdout, /working on (Ann|Bob)/);
 });

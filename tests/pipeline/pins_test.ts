@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { ConfigError, StageError } from "../../pipeline/errors.ts";
 import { Pins } from "../../pipeline/store/pins.ts";
-import { mainText, type TestProject, toyProject } from "../rig/project.ts";
+import { mainText, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
@@ -70,7 +70,7 @@ Deno.test("a file without a checksum is pinned as it was first seen, and a chang
       const changed = await run("--outputs", store, ...args);
       assertEquals([changed.code, changed.requests], [1, 1], changed.text);
       assertStringIncludes(
-        changed.text,
+        unwrapped(changed.text),
         `Cannot take mine/a b.csv: ${pins} has it pinned as ${one}, found ${two}; if the change is ` +
           "right, delete its line there and run again",
       );
