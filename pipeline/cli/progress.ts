@@ -4,6 +4,7 @@
  * @module
  */
 import type { Event } from "../event.ts";
+import type { Sha256 } from "../key/hash.ts";
 import { statOf } from "../store/catalog.ts";
 import { checkpointPath } from "../store/workspace.ts";
 import type { Session } from "./session.ts";
@@ -14,6 +15,8 @@ export class Progress {
   readonly #running = new Map<string, string>();
   readonly #cached = new Set<string>();
   readonly #executed = new Set<string>();
+  /** Instance to the key that it failed at. */
+  readonly failedKeys = new Map<string, Sha256>();
 
   /** How many instances ran and how many were up to date. */
   get counts(): { readonly executed: number; readonly cached: number } {
@@ -35,6 +38,9 @@ export class Progress {
         this.#running.delete(event.instance);
         return;
       case "failed":
+        if (event.key !== null) this.failedKeys.set(event.instance, event.key as Sha256);
+        this.#running.delete(event.instance);
+        return;
       case "stopped":
         this.#running.delete(event.instance);
         return;
