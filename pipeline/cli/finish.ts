@@ -130,13 +130,9 @@ function recordOf(session: Session, options: Options): Omit<LatestRun, "keys" | 
 export async function finish(
   project: Project,
   session: Session,
+  outcome: RunOutcome & Failed,
   options: Options,
-  { outcome, failures, listener }: {
-    readonly outcome: RunOutcome;
-    /** The instances that failed, with the keys that they failed at. */
-    readonly failures: ReadonlyMap<string, Sha256>;
-    readonly listener: Listener;
-  },
+  listener: Listener,
 ): Promise<{ readonly agrees: boolean; readonly changed: boolean }> {
   const { store, experiment, latest } = session;
   const whole = session.graph === session.all && outcome.failed === 0;
@@ -162,14 +158,33 @@ export async function finish(
     : unlocked || await updateLock(session, outcome, locking);
   // What the audit holds the lock file to: what this run wrote, or found to agree.
   const lock = unlocked || !agrees ? latest?.lock : hashIfThere(path);
-  const failed = Object.fromEntries(failures);
-  const record = {
-    ...{ ...recordOf(session, options), keys },
-    ...(failures.size > 0 ? { failed } : {}),
+  const record: LatestRun = {
+    ...recordOf(session, options),
+    keys,
+    ...failedBy(session, outcome),
     ...(lock !== undefined ? { lock } : {}),
   };
   if (writeLatest(record, store)) changed = true;
   return { agrees, changed };
+}
+
+/** What failed in a run. */
+export interface Failed {
+  /** Instance to the key that it failed at. */
+  readonly failedKeys: ReadonlyMap<string, Sha256>;
+}
+
+/** What failed now, and what failed before and did not end well since. */
+function failedBy(
+  { all, latest }: Session,
+  { results, failedKeys }: RunOutcome & Failed,
+): Pick<LatestRun, "failed"> {
+  const well = new Set([...results.keys()].map(({ name }) => name));
+  const failed = all.flatMap(({ name }) => {
+    const key = failedKeys.get(name) ?? (well.has(name) ? undefined : latest?.failed?.[name]);
+    return key === undefined ? [] : [[name, key] as const];
+  });
+  return failed.length > 0 ? { failed: Object.fromEntries(failed) } : {};
 }
 
 /** How a run sees to its lock. */

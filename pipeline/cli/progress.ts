@@ -15,12 +15,8 @@ export class Progress {
   readonly #running = new Map<string, string>();
   readonly #cached = new Set<string>();
   readonly #executed = new Set<string>();
-  readonly #failed = new Map<string, Sha256>();
-
-  /** The instances that failed, with the keys that they failed at. */
-  get failed(): ReadonlyMap<string, Sha256> {
-    return this.#failed;
-  }
+  /** Instance to the key that it failed at. */
+  readonly failedKeys = new Map<string, Sha256>();
 
   /** How many instances ran and how many were up to date. */
   get counts(): { readonly executed: number; readonly cached: number } {
@@ -42,8 +38,8 @@ export class Progress {
         this.#running.delete(event.instance);
         return;
       case "failed":
+        if (event.key !== null) this.failedKeys.set(event.instance, event.key as Sha256);
         this.#running.delete(event.instance);
-        if (event.key !== null) this.#failed.set(event.instance, event.key as Sha256);
         return;
       case "stopped":
         this.#running.delete(event.instance);
