@@ -14,7 +14,7 @@ import type { Platform } from "../../key/platform.ts";
 import type { Access, Stage } from "../../stage.ts";
 import type { ArtifactStore } from "../../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../../store/trace.ts";
-import { checkpointPath, type Workspace } from "../../store/workspace.ts";
+import { checkpointPath, makeFolder, type Workspace } from "../../store/workspace.ts";
 import type { Executor, Task, TaskInput, Watch } from "../executor.ts";
 import type { Scratch } from "../scratch.ts";
 import { requirePlatform } from "../same_platform.ts";
@@ -84,7 +84,7 @@ export async function makeInstance(
   let checkpoints: string | undefined;
   if (stage.checkpoints) {
     checkpoints = checkpointPath(workspace, order.key);
-    Deno.mkdirSync(checkpoints, { recursive: true });
+    makeFolder(workspace, checkpoints);
     write.push(checkpoints);
   }
   const mirror = access.mirror ? order.mirror : undefined;
