@@ -78,15 +78,17 @@ export class Blobs {
     return "ok";
   }
 
-  /** A blob as text; `undefined` if it is missing or its bytes are others. */
+  /** A blob as text; `undefined` if it is missing, or its bytes are others, when it is set aside. */
   text(digest: Sha256): string | undefined {
-    let text: string | undefined;
     try {
-      text = readText(this.path(digest));
+      const text = readText(this.path(digest));
+      if (text === undefined || sha256(text) === digest) return text;
     } catch (error) {
       if (!(error instanceof LockstepError)) throw error;
     }
-    return text !== undefined && sha256(text) === digest ? text : undefined;
+    // Either damaged or no text.
+    this.#state(digest, { bytes: undefined, whole: true });
+    return undefined;
   }
 
   /** What a folder output holds; `undefined` if its blob is missing, damaged or no manifest. */
@@ -118,7 +120,7 @@ export class Blobs {
   put(content: string | Uint8Array<ArrayBuffer>): Sha256 {
     const digest = sha256(content);
     const path = this.path(digest);
-    if (this.check(digest) !== "ok") {
+    if (this.#state(digest, { bytes: undefined, whole: true }) !== "ok") {
       makeFolder(this.#workspace, dirname(path));
       writeAtomically(path, content, 0o444);
       this.#catalog.putBlob(digest, lookAt(path)!.stat);
