@@ -100,8 +100,8 @@ async function clear(
     tell("filled the catalogue from the traces again");
   }
   const anyRecord = findings.some(({ what }) => what === "record");
-  const lost = findings.flatMap(({ what, problem, run }) =>
-    what === "record" && problem === "missing" && run !== undefined ? [run] : []
+  const lost = findings.flatMap(({ what, run }) =>
+    what === "record" && run !== undefined ? [run] : []
   );
   const broken: LatestRun[] = [];
   for (const name of new Set([...runs.keys(), ...lost])) {

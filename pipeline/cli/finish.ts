@@ -5,7 +5,7 @@
  * @module
  */
 import { basename, dirname, join, relative } from "node:path";
-import { ConfigError } from "../errors.ts";
+import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import { hashFile, type Sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
@@ -256,7 +256,7 @@ function lockBefore(
   try {
     return readLock(path, name);
   } catch (error) {
-    if (whole && error instanceof ConfigError) return undefined;
+    if (whole && error instanceof LockstepError) return undefined;
     throw error;
   }
 }

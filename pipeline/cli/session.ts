@@ -130,7 +130,7 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
   const { store, graph, secondsOf } = session;
   const planInput: PlanInput = {
     ...session.planInput,
-    outputs: (key) => sealedOutputs(store, key),
+    outputs: (key, how) => sealedOutputs(store, key, how),
   };
   const decisions = await plan(graph, planInput);
   const expected = estimate(decisions, secondsOf, options.jobs);

@@ -29,12 +29,40 @@ export type Decision =
 export interface PlanInput {
   /** The ingredients all instances of a stage share. */
   readonly shared: (stage: string) => Ingredients;
-  /** The outputs of a key, if it has a trace and all of them are whole. */
-  readonly outputs: (key: Sha256) => Promise<FoundOutputs>;
+  /**
+   * The outputs of a key, if it has a trace and all of them are there; with `whole`, if every byte of
+   * them is as it was, as far as the plan is for acting on.
+   */
+  readonly outputs: (key: Sha256, how: { readonly whole: boolean }) => Promise<FoundOutputs>;
   /** The trace an instance's ingredients are compared with, to say what changed. */
   readonly previous: (instance: Instance) => Promise<Trace | undefined>;
   /** Whether an instance is to run whatever its key says. */
   readonly forced: (instance: Instance) => boolean;
+}
+
+/**
+ * The outputs of a key as those of an instance. A store may have been written to by others, so they
+ * count as lost where they are not what the stage declares.
+ */
+export async function outputsOf(
+  instance: Instance,
+  key: Sha256,
+  input: PlanInput,
+): Promise<FoundOutputs> {
+  const declared = instance.node.stage.outputs;
+  const found = await input.outputs(key, { whole: isPublished(instance) });
+  if (typeof found !== "object") return found;
+  for (const name in declared) {
+    if (!Object.hasOwn(found, name) || found[name]!.kind !== declared[name]!.kind) return "lost";
+  }
+  return found;
+}
+
+/** Whether copies of its outputs are published: then they are about to be read whole. */
+function isPublished({ node }: Instance): boolean {
+  const { outputs } = node.stage;
+  for (const name in outputs) if (outputs[name]!.publish) return true;
+  return false;
 }
 
 /** Decides about one instance whose upstream outputs are all known. */
@@ -47,7 +75,7 @@ export async function decide(
   const ingredients = ingredientsOf(instance, shared, inputDigests(instance, outputs));
   const key = keyOf(ingredients);
   if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };
-  const found = await input.outputs(key);
+  const found = await outputsOf(instance, key, input);
   if (typeof found === "object") return { action: "cached", key, outputs: found };
   const why = found === "lost"
     ? { reason: "its result is lost or damaged" }

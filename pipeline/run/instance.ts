@@ -14,7 +14,7 @@ import type { Platform } from "../key/platform.ts";
 import type { Access, Stage } from "../stage.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../store/trace.ts";
-import { checkpointPath, type Workspace } from "../store/workspace.ts";
+import { checkpointPath, makeFolder, type Workspace } from "../store/workspace.ts";
 import type { Executor, Reach, Task, TaskInput, Watch } from "./executor.ts";
 import type { Scratch } from "./scratch.ts";
 import { requirePlatform } from "./same_platform.ts";
@@ -113,7 +113,7 @@ async function prepare(
     if (kind === "folder") Deno.mkdirSync(outputs[name]);
   }
   const checkpoints = stage.checkpoints ? checkpointPath(workspace, order.key) : undefined;
-  if (checkpoints !== undefined) Deno.mkdirSync(checkpoints, { recursive: true });
+  if (checkpoints !== undefined) makeFolder(workspace, checkpoints);
   const mirror = access.mirror ? order.mirror : undefined;
   const remote = mirror !== undefined && /^https?:/.test(mirror);
   const own = checkpoints === undefined ? [] : [checkpoints];

@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "node:path";
+import { readText } from "../store/files.ts";
 
 /** The beginning of a log that is kept. */
 const HEAD_BYTES = 2 << 20;
@@ -31,7 +32,7 @@ function partsOf(path: string): readonly [head: string, older: string, newer: st
  * only.
  */
 export function readLog(storeRoot: string, key: string): string | undefined {
-  const parts = partsOf(logPath(storeRoot, key)).map(textOf).filter((part) => part !== undefined);
+  const parts = partsOf(logPath(storeRoot, key)).map(readText).filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join("");
 }
 
@@ -54,15 +55,6 @@ export class Tail {
       .map((line) =>
         line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS)}…`
       );
-  }
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
   }
 }
 

@@ -13,7 +13,7 @@ import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
-import { decide, type Decision, type PlanInput } from "../plan/plan.ts";
+import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
@@ -246,7 +246,7 @@ class Runner {
     try {
       const outputs = planInput.forced(instance)
         ? undefined
-        : await planInput.outputs(decision.key);
+        : await outputsOf(instance, decision.key, planInput);
       if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
       const damaged = await damagedInputs(instance, upstream, store);
       if (damaged.size === 0) await this.#make(instance, decision, upstream);

@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { statOf } from "../store/catalog.ts";
+import { lookAt } from "../store/files.ts";
 import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
@@ -79,7 +79,7 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
  */
 export async function dropEmptyCheckpoints(workspace: Workspace, key: string): Promise<void> {
   const folder = checkpointPath(workspace, key);
-  if (!statOf(folder)) return;
+  if (lookAt(folder)?.kind !== "a folder") return;
   if ([...Deno.readDirSync(folder)].some(({ name }) => name !== OWNER_FILE)) return;
   if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
 }

@@ -42,11 +42,9 @@ export interface ArtifactStore {
 
   /** The state of a blob, which is not read again where nothing shows that it was written to. */
   check(digest: Sha256): Promise<BlobState>;
-  /** The state of a blob by reading it whole. */
-  verify(digest: Sha256): Promise<BlobState>;
   /** The state of all blobs of an output, as {@linkcode check} finds it. */
   checkOutput(output: Named): Promise<BlobState>;
-  /** The state of all blobs of an output, as {@linkcode verify} finds it. */
+  /** The state of all blobs of an output, each read whole. */
   verifyOutput(output: Named): Promise<BlobState>;
 
   /** Stores a file, which is the store's from then on. */
@@ -70,12 +68,21 @@ export interface ArtifactStore {
   copy(digest: Sha256, path: string): Promise<void>;
 }
 
-/** A key's outputs by its trace alone, whatever an index says: for whoever acts on them. */
-export async function sealedOutputs(store: ArtifactStore, key: Sha256): Promise<FoundOutputs> {
+/**
+ * A key's outputs by its trace alone, whatever an index says: for whoever acts on them.
+ *
+ * @param options.whole Whether to read them whole, to find out whether they are intact.
+ */
+export async function sealedOutputs(
+  store: ArtifactStore,
+  key: Sha256,
+  { whole }: { readonly whole: boolean },
+): Promise<FoundOutputs> {
   const trace = await store.trace(key);
   if (!trace) return "absent";
   for (const output of Object.values(trace.outputs)) {
-    if (await store.checkOutput(output) !== "ok") return "lost";
+    const state = whole ? await store.verifyOutput(output) : await store.checkOutput(output);
+    if (state !== "ok") return "lost";
   }
   return trace.outputs;
 }

@@ -8,11 +8,11 @@ import { createHash } from "node:crypto";
 import type { BlobState } from "./artifact_store.ts";
 import { type Catalog, sameStat } from "./catalog.ts";
 import { LockstepError } from "../errors.ts";
-import { lookAt, readText } from "./files.ts";
+import { lookAt, MAX_TEXT_BYTES, readText } from "./files.ts";
 import { hashFile, type Sha256, sha256 } from "../key/hash.ts";
 import { syncFolder, writeAtomically } from "./sealed.ts";
 import { type Manifest, type Named, toManifest } from "./trace.ts";
-import type { Workspace } from "./workspace.ts";
+import { makeFolder, type Workspace } from "./workspace.ts";
 
 /** See the module's comment. */
 export class Blobs {
@@ -38,11 +38,6 @@ export class Blobs {
     return this.#state(digest, { bytes, whole: false });
   }
 
-  /** The state of a blob by reading it whole. */
-  verify(digest: Sha256, bytes?: number): BlobState {
-    return this.#state(digest, { bytes, whole: true });
-  }
-
   #state(digest: Sha256, o: { bytes: number | undefined; whole: boolean }): BlobState {
     const path = this.path(digest);
     const found = lookAt(path);
@@ -51,9 +46,8 @@ export class Blobs {
       return this.#damaged(digest, `must be a file, found ${found.kind}`);
     }
     const { stat } = found;
-    if (o.bytes !== undefined && stat.size !== o.bytes) {
-      return this.#damaged(digest, `must have ${o.bytes} bytes, found ${stat.size}`);
-    }
+    const problem = sizeProblem(stat.size, o.bytes);
+    if (problem !== undefined) return this.#damaged(digest, problem);
     const known = o.whole ? undefined : this.#catalog.blob(digest);
     if (known && sameStat(known, stat)) return "ok";
     const content = hashFile(path);
@@ -84,15 +78,17 @@ export class Blobs {
     return "ok";
   }
 
-  /** A blob as text; `undefined` if it is missing or its bytes are others. */
+  /** A blob as text; `undefined` if it is missing, or its bytes are others, when it is set aside. */
   text(digest: Sha256): string | undefined {
-    let text: string | undefined;
     try {
-      text = readText(this.path(digest));
+      const text = readText(this.path(digest));
+      if (text === undefined || sha256(text) === digest) return text;
     } catch (error) {
       if (!(error instanceof LockstepError)) throw error;
     }
-    return text !== undefined && sha256(text) === digest ? text : undefined;
+    // Either damaged or no text.
+    this.#state(digest, { bytes: undefined, whole: true });
+    return undefined;
   }
 
   /** What a folder output holds; `undefined` if its blob is missing, damaged or no manifest. */
@@ -108,7 +104,7 @@ export class Blobs {
     const digest = hashFile(path);
     Deno.chmodSync(path, 0o444);
     const target = this.path(digest);
-    this.#makeFolder(dirname(target));
+    makeFolder(this.#workspace, dirname(target));
     const inWay = lookAt(target);
     if (inWay && inWay.kind !== "a file") {
       this.#damaged(digest, `must be a file, found ${inWay.kind}`);
@@ -124,21 +120,12 @@ export class Blobs {
   put(content: string | Uint8Array<ArrayBuffer>): Sha256 {
     const digest = sha256(content);
     const path = this.path(digest);
-    if (this.check(digest) !== "ok") {
-      this.#makeFolder(dirname(path));
+    if (this.#state(digest, { bytes: undefined, whole: true }) !== "ok") {
+      makeFolder(this.#workspace, dirname(path));
       writeAtomically(path, content, 0o444);
       this.#catalog.putBlob(digest, lookAt(path)!.stat);
     }
     return digest;
-  }
-
-  /** Whatever is in a folder's place is set aside. */
-  #makeFolder(path: string): void {
-    const found = lookAt(path);
-    if (found && found.kind !== "a folder") {
-      this.#workspace.setAside(path, `must be a folder, found ${found.kind}`);
-    }
-    Deno.mkdirSync(path, { recursive: true });
   }
 
   /** Links a blob to a path, or copies it where links fail. */
@@ -170,9 +157,23 @@ export class Blobs {
     }
     if (hash.digest("hex") === digest) return;
     Deno.removeSync(path);
-    this.verify(digest);
+    this.#state(digest, { bytes: undefined, whole: true });
     throw lost(digest, source);
   }
+}
+
+/**
+ * Why content of some size need not be read: it is not what it should be.
+ *
+ * @param bytes The size it must have; of code and manifests, which are read whole, it is not known.
+ */
+export function sizeProblem(found: number, bytes: number | undefined): string | undefined {
+  if (bytes === undefined) {
+    return found > MAX_TEXT_BYTES
+      ? `must have at most ${MAX_TEXT_BYTES} bytes, found ${found}`
+      : undefined;
+  }
+  return found === bytes ? undefined : `must have ${bytes} bytes, found ${found}`;
 }
 
 function lost(digest: Sha256, path: string): LockstepError {

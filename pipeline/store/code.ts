@@ -27,13 +27,13 @@ import type { Workspace } from "./workspace.ts";
 
 /** A bundle with the files it was made from, as they were then. */
 interface Remembered {
+  readonly stage: string;
   readonly format: number;
   readonly root: string;
   readonly files: SourceRecord;
   readonly bundle: Bundle;
 }
 
-/** What of a bundle says which modules it has. */
 /** What of a bundle says which modules it has. */
 export type Modules = Pick<Bundle, "code" | "packages">;
 
@@ -171,9 +171,11 @@ function keep(
       writeAtomically(path, content);
     }
   }
-  const place = `${codePath(store, bundle.code)}.map`;
-  if (isFree(store, place)) writeSealed(place, map);
-  const record: Remembered = { format: BUNDLE_FORMAT, root, files: files.record(read), bundle };
+  const place = mapPath(store, bundle.code);
+  if (isFree(store, place)) writeSealed(place, { code: bundle.code, map } satisfies SourceMap);
+  const record: Remembered = {
+    ...{ stage, format: BUNDLE_FORMAT, root, files: files.record(read), bundle },
+  };
   if (isFree(store, recordPath(store, stage))) writeSealed(recordPath(store, stage), record);
   return bundle;
 }
@@ -186,8 +188,8 @@ function recordPath(workspace: Workspace, stage: string): string {
 function readRecord(workspace: Workspace, stage: string): Remembered | undefined {
   return readSealed(recordPath(workspace, stage), {
     parse: (value) =>
-      isRecord(value) && isRecord(value["files"]) && isRecord(value["bundle"]) &&
-        isDigest(value["bundle"]["code"])
+      isRecord(value) && value["stage"] === stage && isRecord(value["files"]) &&
+        isRecord(value["bundle"]) && isDigest(value["bundle"]["code"])
         ? value as unknown as Remembered
         : undefined,
     onDamage: (path, message) => workspace.setAside(path, message),
@@ -205,6 +207,16 @@ function isFree(workspace: Workspace, path: string): boolean {
 /** Where a module, or a manifest of modules, is kept. */
 export function codePath(workspace: Workspace, digest: Sha256): string {
   return join(workspace.root, "code", digest);
+}
+
+/** A module's source map, as it is kept: sealed, for it is in no hash. */
+interface SourceMap {
+  readonly code: Sha256;
+  readonly map: string;
+}
+
+function mapPath(workspace: Workspace, digest: Sha256): string {
+  return `${codePath(workspace, digest)}.map`;
 }
 
 /** The bytes kept under a digest, read and hashed at once; others are set aside. */
@@ -267,7 +279,7 @@ export async function keepCode(
  * their being there, for they are read before they run.
  */
 export function holdsCode(workspace: Workspace, bundle: Modules): boolean {
-  if (!isWhole(workspace, bundle.code)) return false;
+  if (!isWhole(workspace, bundle.code) || !lookAt(mapPath(workspace, bundle.code))) return false;
   if (bundle.packages === undefined) return true;
   if (!isWhole(workspace, bundle.packages)) return false;
   return digestsOf(workspace, bundle).every((digest) =>
@@ -294,10 +306,13 @@ export function writeModules(workspace: Workspace, bundle: Modules, folder: stri
   return module;
 }
 
-/** The comment by which a module knows its source map; it is sealed, being in no hash. */
+/** The comment by which a module knows its source map. */
 function mapComment(workspace: Workspace, digest: Sha256): string {
-  const map = readSealed(`${codePath(workspace, digest)}.map`, {
-    parse: (value) => typeof value === "string" ? value : undefined,
+  const map = readSealed(mapPath(workspace, digest), {
+    parse: (value) =>
+      isRecord(value) && value["code"] === digest && typeof value["map"] === "string"
+        ? value["map"]
+        : undefined,
     onDamage: (path, message) => workspace.setAside(path, message),
   });
   if (map === undefined) return "";

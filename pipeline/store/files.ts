@@ -44,8 +44,8 @@ export function toStat({ size, mtime, ctime, ino }: Deno.FileInfo): Stat {
   return { size, mtime: mtime?.getTime() ?? 0, ctime: ctime?.getTime() ?? 0, inode: ino ?? 0 };
 }
 
-/** No record, trace or manifest is that large; reading one that is would fill the memory. */
-const MAX_BYTES = 256 << 20;
+/** No record, trace, manifest or module is that large: one that is would take long or fill memory. */
+export const MAX_TEXT_BYTES = 256 << 20;
 
 /** A file that can't be read as what it should be. */
 export class UnreadableError extends LockstepError {
@@ -78,9 +78,9 @@ export function readBytes(path: string): Uint8Array<ArrayBuffer> | undefined {
   if (found.kind !== "a file") {
     throw new UnreadableError(`Cannot read ${path}: it must be a file, found ${found.kind}`);
   }
-  if (found.stat.size > MAX_BYTES) {
+  if (found.stat.size > MAX_TEXT_BYTES) {
     throw new UnreadableError(
-      `Cannot read ${path}: it must have at most ${MAX_BYTES} bytes, found ${found.stat.size}`,
+      `Cannot read ${path}: it must have at most ${MAX_TEXT_BYTES} bytes, found ${found.stat.size}`,
     );
   }
   return Deno.readFileSync(path);

@@ -146,10 +146,6 @@ export class LocalStore implements ArtifactStore, Workspace {
     return Promise.try(() => this.#blobs.check(digest));
   }
 
-  verify(digest: Sha256): Promise<BlobState> {
-    return Promise.try(() => this.#blobs.verify(digest));
-  }
-
   checkOutput(output: Named): Promise<BlobState> {
     return Promise.try(() => this.#blobs.outputState(output, { whole: false }));
   }

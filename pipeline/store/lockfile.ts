@@ -13,7 +13,7 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import { readText, UnreadableError } from "./files.ts";
+import { lookAt, readText, UnreadableError } from "./files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { writeAtomically } from "./sealed.ts";
@@ -164,7 +164,8 @@ export function writeLock(path: string, text: string): boolean {
   try {
     if (readText(path) === text) return false;
   } catch (error) {
-    if (!(error instanceof UnreadableError)) throw error;
+    // A folder can't be replaced.
+    if (!(error instanceof UnreadableError) || lookAt(path)?.kind === "a folder") throw error;
   }
   writeAtomically(path, text);
   return true;

@@ -11,7 +11,7 @@ import { canonicalJson } from "../key/canonical.ts";
 import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import { seal, SealError, unseal, writeAtomically } from "./sealed.ts";
 import { toTrace, type Trace } from "./trace.ts";
-import type { Workspace } from "./workspace.ts";
+import { makeFolder, type Workspace } from "./workspace.ts";
 
 /** See the module's comment. */
 export class Traces {
@@ -55,7 +55,7 @@ export class Traces {
     if (inWay && inWay.kind !== "a file") {
       this.#workspace.setAside(path, `must be a file, found ${inWay.kind}`);
     }
-    Deno.mkdirSync(dirname(path), { recursive: true });
+    makeFolder(this.#workspace, dirname(path));
     writeAtomically(path, seal(trace));
     this.#catalog.putTrace(toRow(trace, lookAt(path)!.stat));
   }

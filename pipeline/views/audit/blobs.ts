@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { isSha256, type Sha256 } from "../../key/hash.ts";
+import { sizeProblem } from "../../store/blobs.ts";
 import { entriesBelow, lookAt } from "../../store/files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
 import { type Manifest, namedBy, type Trace } from "../../store/trace.ts";
@@ -89,12 +90,11 @@ async function hashBlobs(
       const { path } = blob;
       const message = "no trace names it";
       audit.findings.push({ problem: "leftover", what: "blob", path, instances: [], message });
-    } else if (use.bytes !== undefined && use.bytes !== blob.bytes) {
-      report(audit, digest, use, [
-        "altered",
-        `it must have ${use.bytes} bytes, found ${blob.bytes}`,
-      ]);
-    } else sized.push(blob);
+      continue;
+    }
+    const problem = sizeProblem(blob.bytes, use.bytes);
+    if (problem === undefined) sized.push(blob);
+    else report(audit, digest, use, ["altered", `it ${problem}`]);
   }
   const digests = await hashFiles(sized);
   for (const [digest, { path }] of blobs) {

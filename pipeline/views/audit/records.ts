@@ -13,6 +13,7 @@ import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
 import { formatLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
 import type { Publications } from "../../store/publish.ts";
+import { isRecord } from "../../store/shape.ts";
 import { unseal } from "../../store/sealed.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Audit, type Finding, isHalfWritten } from "./finding.ts";
@@ -21,18 +22,19 @@ import type { IntactTraces } from "./traces.ts";
 /** Runs by name, `fusion.smoke`. */
 export type Runs = ReadonlyMap<string, LatestRun>;
 
-/** A workspace in which what is damaged becomes a finding and stays where it is. */
-export function watchedWorkspace({ store, findings }: Audit): Workspace {
+/** A workspace in which a damaged record, perhaps of a run, becomes a finding and stays where it is. */
+export function watchedWorkspace({ store, findings }: Audit, run?: string): Workspace {
   return {
     root: store.root,
-    setAside: (path, message) =>
-      findings.push({ problem: "altered", what: "record", path, instances: [], message }),
+    setAside(path, message) {
+      const whose = run === undefined ? {} : { run };
+      findings.push({ problem: "altered", what: "record", path, instances: [], message, ...whose });
+    },
   };
 }
 
 /** Reads the records of the latest runs. */
 export function auditRuns(audit: Audit): Runs {
-  const workspace = watchedWorkspace(audit);
   const runs = new Map<string, LatestRun>();
   const folder = join(audit.store.root, "runs");
   for (const { name: file } of sortedEntries(folder)) {
@@ -43,7 +45,7 @@ export function auditRuns(audit: Audit): Runs {
       audit.findings.push({ problem, what: "record", path, instances: [], message });
       continue;
     }
-    const run = readLatest(name, workspace);
+    const run = readLatest(name, watchedWorkspace(audit, name));
     if (run) runs.set(name, run);
   }
   return runs;
@@ -151,15 +153,27 @@ export function auditCode({ store, findings }: Audit): void {
     const path = join(folder, name);
     const report = (problem: Finding["problem"], message: string) =>
       findings.push({ problem, what: "code", path, instances: [], message });
-    try {
-      if (isHalfWritten(name)) report("leftover", "a file half written");
-      else if (/\.(map|json)$/.test(name)) unseal(readText(path) ?? "", path);
-      else if (!isSha256(name)) report("orphaned", "its name is not that of code");
-      else if (sha256(readBytes(path) ?? "") !== name) {
-        report("altered", "its content is other code");
-      }
-    } catch (error) {
-      report("altered", explain(error));
+    if (isHalfWritten(name)) report("leftover", "a file half written");
+    else if (!/^[0-9a-f]{64}(\.map)?$|^[a-z][a-z0-9_]*\.json$/.test(name)) {
+      report("orphaned", "its name is not that of code");
+    } else {
+      const message = codeProblem(path, name);
+      if (message !== undefined) report("altered", message);
     }
+  }
+}
+
+/** Why what is kept under a name in the folder of code is not what it should be. */
+function codeProblem(path: string, name: string): string | undefined {
+  try {
+    if (isSha256(name)) {
+      return sha256(readBytes(path) ?? "") === name ? undefined : "its content is other code";
+    }
+    const [owner, kind] = name.split(".");
+    const field = kind === "map" ? "code" : "stage";
+    const sealed = unseal(readText(path) ?? "", path);
+    return isRecord(sealed) && sealed[field] === owner ? undefined : `it is of another ${field}`;
+  } catch (error) {
+    return explain(error);
   }
 }

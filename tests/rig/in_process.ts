@@ -1,0 +1,115 @@
+/**
+ * Drives a project in the test's own process: the engine as it is, but stages run here, unconfined
+ * and without the time it takes to start a process.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { finish, pagesIfUpToDate } from "../../pipeline/cli/finish.ts";
+import { parseOptions } from "../../pipeline/cli/options.ts";
+import { openSession, type Project, sealed } from "../../pipeline/cli/session.ts";
+import type { Event } from "../../pipeline/event.ts";
+import type { Execution, Executor, Metrics, Task } from "../../pipeline/run/executor.ts";
+import { LocalExecutor } from "../../pipeline/run/executor/local.ts";
+import { run } from "../../pipeline/run/run.ts";
+import type { Run, Stage, StageContext } from "../../pipeline/stage.ts";
+import { keepTracePage } from "../../pipeline/views/trace_page.ts";
+import { Pins } from "../../pipeline/store/pins.ts";
+
+/** The project at a folder, its stages by name. */
+export async function loadProject(
+  root: string,
+  { stages, experiments }: Pick<Project, "experiments"> & { readonly stages: readonly string[] },
+): Promise<Project> {
+  const loaded: Stage[] = [];
+  for (const name of stages) {
+    const module = await import(pathToFileURL(join(root, "stages", `${name}.ts`)).href);
+    loaded.push(module[name]);
+  }
+  return { root, stages: loaded, experiments };
+}
+
+/** Runs tasks in this process. */
+class InProcessExecutor implements Executor {
+  readonly #local = new LocalExecutor();
+
+  platform: Executor["platform"] = (wanted) => this.#local.platform(wanted);
+
+  async execute(task: Task, { watch, signal }: Execution): Promise<Metrics> {
+    watch.platform({ deno: Deno.version.deno });
+    const { run } = await import(pathToFileURL(task.module).href) as { run: Run<unknown> };
+    const metrics = new Map<string, number>();
+    const inputs = (name: string) =>
+      task.inputs[name]!.map(({ at, sha256, path, files }) => ({
+        ...{ at: task.many.includes(name) ? at : {}, sha256, path, files: new Map(files) },
+      }));
+    const context: StageContext<unknown> = {
+      params: task.params,
+      inputs,
+      input: (name) => inputs(name)[0]!,
+      output: (name) => task.outputs[name]!,
+      get backend(): never {
+        throw new TypeError("No toy stage is numeric");
+      },
+      mirror: undefined,
+      checkpoints: task.checkpoints,
+      stopping: signal,
+      progress: (progress) => watch.progress(progress),
+      metric: (name, value) => metrics.set(name, value),
+      pin: (name, value) => watch.pin(name, value),
+    };
+    await run(context);
+    return Object.fromEntries(metrics);
+  }
+}
+
+/** `reproduce` with some options. Returns what it executed and reported. */
+export async function reproduceHere(
+  project: Project,
+  args: readonly string[] = [],
+): Promise<{ readonly executed: readonly string[]; readonly events: readonly Event[] }> {
+  const options = parseOptions(["reproduce", "--backend", "wasm", ...args]);
+  if (typeof options === "string") throw new TypeError("These options ask for help");
+  const events: Event[] = [];
+  const listener = (event: Event) => events.push(event);
+  const quick = await openSession(project, options, {
+    onDamage: (path, message) => listener({ event: "damaged", path, message }),
+  });
+  try {
+    if (await pagesIfUpToDate(project, quick, options)) {
+      const places = { store: quick.store, workspace: quick.store };
+      await keepTracePage(quick.outputs, places, { changed: false });
+      return { executed: [], events };
+    }
+    const session = await sealed(quick, options);
+    const outcome = await run(session.graph, session.decisions, {
+      name: session.name,
+      store: session.store,
+      workspace: session.store,
+      executor: new InProcessExecutor(),
+      bundles: session.bundles,
+      platform: session.platform,
+      planInput: session.planInput,
+      jobs: 1,
+      mirror: undefined,
+      pins: new Pins(project.root, { keep: false }),
+      secondsOf: session.secondsOf,
+      listener,
+      failFast: false,
+      signal: new AbortController().signal,
+    });
+    const { changed } = await finish(project, session, outcome, options, listener);
+    const places = { store: session.store, workspace: session.store };
+    await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
+    return { executed: named(events, "executed"), events };
+  } finally {
+    quick.store.close();
+  }
+}
+
+function named(events: readonly Event[], kind: Event["event"]): string[] {
+  return events.flatMap((event) =>
+    event.event === kind && "instance" in event ? [event.instance] : []
+  ).sort();
+}
