@@ -4,7 +4,7 @@
  * @module
  */
 import type { StageProgress } from "./stage.ts";
-import type { UnlikeOutput } from "./store/trace.ts";
+import type { Unlike } from "./store/trace.ts";
 
 /** What a plan expects of one stage. */
 export interface ExpectedStage {
@@ -50,10 +50,10 @@ export type Event =
     readonly seconds: number;
     readonly metrics: Readonly<Record<string, number>>;
   }
-  /** A key was made twice, with other bits of an output that is not measured. */
+  /** A key was made twice, with another output or metric, neither being measured. */
   | (
     & { readonly event: "nondeterministic"; readonly instance: string; readonly key: string }
-    & UnlikeOutput
+    & Unlike
   )
   | {
     readonly event: "failed";

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
+import { shorten } from "../key/ingredients.ts";
 import { Failures } from "./failures.ts";
 import { cut, duration, figure, hanging, widthOf } from "./layout.ts";
 import { LiveLines } from "./live_lines.ts";
@@ -77,8 +78,8 @@ class TextView {
         return this.#executed(event);
       case "nondeterministic":
         return this.#say(
-          `differs   ${event.instance}: output "${event.output}" was made twice under one key, as ` +
-            `${event.first.slice(0, 12)}… and ${event.again.slice(0, 12)}…\n` +
+          `differs   ${event.instance}: ${event.what} "${event.name}" was made twice under one key, as ` +
+            `${shorten(event.first)} and ${shorten(event.again)}\n` +
             this.#indented("a stage must compute the same from the same; both results are kept"),
         );
       case "failed":

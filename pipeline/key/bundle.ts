@@ -77,6 +77,8 @@ export async function bundleStage(
     format: "esm",
     platform: "neutral",
     target: "esnext",
+    // V8 has none, and terser makes something else of `accessor`. Deno compiles them too.
+    supported: { decorators: false },
     charset: "utf8",
     legalComments: "none",
     tsconfigRaw: "{}",

@@ -322,9 +322,9 @@ class Runner {
       this.made.add(instance);
       this.#logs.delete(instance);
       listener({ event: "executed", instance: instance.name, key, seconds, metrics });
-      for (const output of put.unlike) {
+      for (const unlike of put.unlike) {
         this.unlike.add(instance);
-        listener({ event: "nondeterministic", instance: instance.name, key, ...output });
+        listener({ event: "nondeterministic", instance: instance.name, key, ...unlike });
       }
     } finally {
       log.close();

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Sha256 } from "../key/hash.ts";
-import type { Manifest, Named, Trace, UnlikeOutput } from "./trace.ts";
+import type { Manifest, Named, Trace, Unlike } from "./trace.ts";
 
 /** State of a stored blob, or of all blobs of an output. */
 export type BlobState = "ok" | "missing" | "damaged";
@@ -18,8 +18,8 @@ export type FoundOutputs = Trace["outputs"] | "absent" | "lost";
 export interface PutTrace {
   /** The outputs that are the key's result. */
   readonly outputs: Trace["outputs"];
-  /** Of outputs that are not measured: those that had other bits when the key was made before. */
-  readonly unlike: readonly UnlikeOutput[];
+  /** What is not measured and was something else when the key was made before. */
+  readonly unlike: readonly Unlike[];
 }
 
 /** See the module's comment. Damaged content is set aside by whatever finds it. */

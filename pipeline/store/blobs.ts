@@ -99,6 +99,8 @@ export class Blobs {
 
   /** Takes a finished file. A blob that is already there is replaced, which mends a damaged one. */
   putFile(path: string): { sha256: Sha256; bytes: number } {
+    // A copy of an input is read-only, as that is.
+    Deno.chmodSync(path, 0o644);
     using file = Deno.openSync(path, { read: true, write: true });
     file.syncSync();
     const digest = hashFile(path);

@@ -29,7 +29,7 @@ import { Catalog } from "./catalog.ts";
 import { isRefused, LockstepError } from "../errors.ts";
 import { lookAt } from "./files.ts";
 import type { Sha256 } from "../key/hash.ts";
-import { type Manifest, type Named, type Trace, unlikeOutputs } from "./trace.ts";
+import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts";
 import { fillCatalog, Traces } from "./traces.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -118,7 +118,7 @@ export class LocalStore implements ArtifactStore, Workspace {
   putTrace(trace: Trace): Promise<PutTrace> {
     return Promise.try(() => {
       const first = this.#traces.get(trace.key);
-      const unlike = first ? unlikeOutputs(first, trace) : [];
+      const unlike = first ? unlikeResults(first, trace) : [];
       if (first && unlike.length > 0) {
         if (this.#isWhole(first)) {
           this.#traces.putBeside(trace);

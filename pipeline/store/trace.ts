@@ -57,20 +57,37 @@ export function namedBy(trace: Trace): Named[] {
   ];
 }
 
-/** An output that a key made twice, with other bits. */
-export interface UnlikeOutput {
-  readonly output: string;
-  readonly first: Sha256;
-  readonly again: Sha256;
+/** Something that a key made twice, and not the same. */
+export interface Unlike {
+  readonly what: "output" | "metric";
+  readonly name: string;
+  /** An output's digest or a metric's value; `none` if it was not recorded. */
+  readonly first: string;
+  readonly again: string;
 }
 
-/** The outputs in which two traces of one key differ though they must not: all but measured ones. */
-export function unlikeOutputs(first: Trace, again: Trace): UnlikeOutput[] {
-  return Object.entries(again.outputs).flatMap(([output, { exactness, sha256 }]) => {
-    const before = first.outputs[output];
-    if (!before || exactness === "measured" || before.sha256 === sha256) return [];
-    return [{ output, first: before.sha256, again: sha256 }];
-  });
+/**
+ * The outputs and metrics in which two traces of one key differ though they must not: all outputs but
+ * measured ones, and the metrics of a stage that has none such.
+ */
+export function unlikeResults(first: Trace, again: Trace): Unlike[] {
+  const outputs = Object.entries(again.outputs).filter(([, { exactness }]) =>
+    exactness !== "measured"
+  );
+  const found = outputs.map(([name, { sha256 }]): Unlike => ({
+    what: "output",
+    name,
+    first: first.outputs[name]?.sha256 ?? "none",
+    again: sha256,
+  }));
+  if (outputs.length === Object.keys(again.outputs).length) {
+    const [before, now] = [first, again].map(({ metrics }) => new Map(Object.entries(metrics)));
+    for (const name of new Set([...before!.keys(), ...now!.keys()])) {
+      const [value, other] = [before, now].map((metrics) => String(metrics!.get(name) ?? "none"));
+      found.push({ what: "metric", name, first: value!, again: other! });
+    }
+  }
+  return found.filter(({ first, again }) => first !== again);
 }
 
 /** A folder's content: relative path to digest and size, sorted by path. */

@@ -63,7 +63,8 @@ export class Traces {
   /** Writes a trace beside the one of its key, under a name that says what was made. */
   putBeside(trace: Trace): void {
     const made = Object.entries(trace.outputs).map(([name, { sha256 }]) => [name, sha256]);
-    const name = sha256(canonicalJson(Object.fromEntries(made))).slice(0, 16);
+    const all = { outputs: Object.fromEntries(made), metrics: trace.metrics };
+    const name = sha256(canonicalJson(all)).slice(0, 16);
     writeAtomically(this.path(trace.key).replace(/json$/, `${name}.json`), seal(trace));
   }
 

@@ -304,3 +304,24 @@ Deno.test("a stage cannot write to its inputs, which are the store's own files",
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
   assertEquals((await project.run(["audit"])).code, 0);
 });
+
+Deno.test({
+  name: "an output may be a copy of an input, read-only as that is, also for who is not root",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    using project = toyProject();
+    project.edit(
+      "stages/steps.run.ts",
+      'Deno.writeTextFileSync(context.output("state"), text + " " + state.value);',
+      'Deno.copyFileSync(context.input("text").path, context.output("state"));',
+    );
+    // Without its capabilities, root too is bound by the modes of files.
+    const [program, ...args] = [
+      ...Deno.uid() === 0 ? ["setpriv", "--bounding-set", "-all"] : [],
+      ...[Deno.execPath(), "run", "-A", "--quiet", project.path("main.ts")],
+      ...["reproduce", "--only", "steps/ann/1"],
+    ] as const;
+    const { code, stdout } = await new Deno.Command(program!, { args, cwd: project.root }).output();
+    assertEquals(code, 0, new TextDecoder().decode(stdout));
+  },
+});

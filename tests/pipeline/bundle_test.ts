@@ -67,3 +67,36 @@ Deno.test("a fingerprint does not depend on the folder a project is in", async (
     assertEquals(await fingerprint(one, stage), await fingerprint(other, stage));
   }
 });
+
+Deno.test("decorators and accessors compute in a bundle what Deno makes of them", async () => {
+  using project = toyProject();
+  project.write(
+    "stages/word.run.ts",
+    `
+    function twice(get: ClassAccessorDecoratorTarget<Pair, number>) {
+      return { get(this: Pair) { return 2 * get.get.call(this); } };
+    }
+    function loud<T>(method: () => T, { name }: ClassMethodDecoratorContext) {
+      return function (this: Pair) { return String(name) + method.call(this); };
+    }
+    class Pair {
+      @twice accessor one = 1;
+      accessor two = 2;
+      @loud sum() { return this.one + this.two; }
+    }
+    export function run() {
+      const names = Object.getOwnPropertyNames(Pair.prototype).sort();
+      return [new Pair().sum(), Object.keys(new Pair()).length, names.join(" ")].join(", ");
+    }`,
+  );
+  const files = new SourceFiles();
+  const packages = new Packages(project.root, files);
+  const { code } = await bundleStage(project.root, "word", { packages, files });
+  const path = project.path("stages/bundle.mjs");
+  Deno.writeTextFileSync(path, code);
+  const [source, bundle] = await Promise.all(
+    [project.path("stages/word.run.ts"), path].map((path) => import(`file://${path}`)),
+  );
+  assertEquals(source.run(), "sum4, 0, constructor one sum two");
+  assertEquals(bundle.run(), source.run());
+});

@@ -53,6 +53,23 @@ Deno.test("a forged end is no end, also by code that replaces the built-ins mess
   assertEquals(metrics, {});
 });
 
+Deno.test("a snapshot of the heap, which a stage may have, has nothing that forges an end", async () => {
+  const { error, printed } = await execute(`
+    const { getHeapSnapshot } = await import("node:v8");
+    let heap = "";
+    for await (const piece of getHeapSnapshot()) heap += piece;
+    const found = new Set(heap.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g));
+    console.log(heap.length > 1e6 ? "a snapshot with this module" : "none", heap.includes("forges"));
+    for (const token of found) {
+      const message = "\\x01" + token + ' {"type":"done"}\\n';
+      await Deno.stdout.write(new TextEncoder().encode(message));
+    }
+    await new Promise((forges) => setTimeout(forges, 200));
+    throw new Error("this is the end");`);
+  assertStringIncludes(printed, "a snapshot with this module true");
+  assertStringIncludes(error?.message ?? "it finished", "this is the end");
+});
+
 Deno.test("200 MB without an end of line, and as many short lines, take bounded time and memory", async () => {
   for (const unit of ["x", "x\\n"]) {
     const begun = performance.now(), before = Deno.memoryUsage().rss;

@@ -298,7 +298,9 @@ Deno.test("a key made twice with other bits keeps its first result, and the othe
   const { store, traces: [first] } = await storeOf(["one"]);
   const again = traceOf("one", await store.put("two"), 3);
   assertEquals(again.key, first!.key);
-  const unlike = [{ output: "text", first: sha256("one"), again: sha256("two") }];
+  const unlike = [
+    { what: "output", name: "text", first: sha256("one"), again: sha256("two") } as const,
+  ];
   assertEquals(await store.putTrace(again), { outputs: first!.outputs, unlike });
   assertEquals((await store.trace(first!.key))?.outputs, first!.outputs);
   assertEquals(await store.traceKeys(), [first!.key]);
@@ -309,6 +311,22 @@ Deno.test("a key made twice with other bits keeps its first result, and the othe
   // The same again is no further result, and what is measured may differ.
   assertEquals((await store.putTrace(again)).unlike.length, 1);
   assertEquals((await auditStore(outputs, outputs, store)).others.length, 1);
+  store.close();
+});
+
+Deno.test("a key made twice with another metric keeps its first result too", async () => {
+  const { store, traces: [first] } = await storeOf(["one"]);
+  const again = { ...first!, metrics: { accuracy: 0.5, constructor: 1 } };
+  const { unlike } = await store.putTrace(again);
+  assertEquals(unlike, [
+    { what: "metric", name: "accuracy", first: "none", again: "0.5" },
+    { what: "metric", name: "constructor", first: "none", again: "1" },
+  ]);
+  assertEquals((await store.trace(first!.key))?.metrics, {});
+  const outputs = temporaryFolder();
+  assertEquals((await auditStore(outputs, outputs, store)).others.map(({ trace }) => trace), [
+    again,
+  ]);
   store.close();
 });
 

@@ -151,7 +151,9 @@ export function run(context: StageContext<Params>): Promise<void> {
   const again = await project.run(["reproduce", "--json", "--force", "dice"]);
   assertEquals(again.code, 1);
   const found = again.events.flatMap((event) => event.event === "nondeterministic" ? [event] : []);
-  assertEquals(found.map(({ instance, output }) => [instance, output]), [["dice", "text"]]);
+  assertEquals(found.map(({ instance, what, name }) => [instance, what, name]), [
+    ["dice", "output", "text"],
+  ]);
   assert(found[0]!.first !== found[0]!.again);
   assertEquals(project.read("outputs/dice.txt"), first, "the first result stays");
   const told = await project.run(["reproduce", "--force", "dice"]);

@@ -20,23 +20,28 @@ const ENDED = 3;
 
 type Send = (message: Message) => void;
 
-/** What sends messages, made of built-ins as they are now. */
+/**
+ * What sends messages, made of built-ins as they are now. The token is kept as bytes of a buffer alone:
+ * a stage can have a snapshot of the heap, in which all strings that anything refers to are.
+ */
 function openChannel(token: string): Send {
   const { stringify } = JSON;
   const Bytes = Uint8Array;
-  const mark = markOf(token);
   const encoder = new TextEncoder();
   const encodeInto = encoder.encodeInto.bind(encoder);
   const write = Deno.stdout.writeSync.bind(Deno.stdout);
+  const mark = encoder.encode(markOf(token));
   const memory = new ArrayBuffer(mark.length + MAX_MESSAGE_BYTES);
-  const whole = new Bytes(memory);
+  const start = mark.length, room = new Bytes(memory, start);
+  new Bytes(memory).set(mark);
   return (message) => {
-    const text = `${mark}${stringify(message)}\n`;
-    const { read, written } = encodeInto(text, whole);
+    const text = `${stringify(message)}\n`;
+    const { read, written } = encodeInto(text, room);
     if (read < text.length) {
       throw new RangeError(`What a stage reports at once must fit in ${MAX_MESSAGE_BYTES} bytes`);
     }
-    for (let done = 0; done < written;) done += write(new Bytes(memory, done, written - done));
+    const end = start + written;
+    for (let done = 0; done < end;) done += write(new Bytes(memory, done, end - done));
   };
 }
 
@@ -51,8 +56,13 @@ function redirectConsole(): void {
   for (const method of ["log", "info", "debug", "warn", "error"] as const) console[method] = write;
 }
 
+/** What the process is given, the token being in what sends alone. */
+interface Given extends Omit<Assignment, "token"> {
+  readonly send: Send;
+}
+
 /** Reads the task, then goes on reading: `onStop` where the engine asks for it; its end is ours. */
-async function readAssignment(onStop: () => void): Promise<Assignment> {
+async function readAssignment(onStop: () => void): Promise<Given> {
   const reader = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
   const exit = () => Deno.exit(ENDED);
   let text = "";
@@ -67,12 +77,12 @@ async function readAssignment(onStop: () => void): Promise<Assignment> {
     text = text.slice(end + 1);
     return line;
   };
-  const assignment: Assignment = JSON.parse(await readLine());
+  const { token, ...given }: Assignment = JSON.parse(await readLine());
   const listen = async () => {
     for (;;) if (await readLine() === STOP) onStop();
   };
   listen().catch(exit);
-  return assignment;
+  return { ...given, send: openChannel(token) };
 }
 
 /** Asks the stage to stop; ends the process if the stage would not hear of it. */
@@ -105,10 +115,9 @@ const MAX_FAILURE_CHARACTERS = 20_000;
 async function main(): Promise<void> {
   redirectConsole();
   const stop = new Stop();
-  const { token, engine, task } = await readAssignment(() => stop.request());
+  const { send, engine, task } = await readAssignment(() => stop.request());
   // An engine that died before this process was bound to its life.
   if (Deno.ppid !== engine) Deno.exit(ENDED);
-  const send = openChannel(token);
   const adapter = task.backend === "webgpu" ? await findAdapter() : undefined;
   send({
     type: "ready",
