@@ -8,11 +8,11 @@ import { assert, assertEquals } from "@std/assert";
 import { join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { streamKey, words } from "../../models/random.ts";
-import type { Project } from "../../pipeline/cli/session.ts";
+import type { Project } from "../../pipeline/cli/project.ts";
 import { Catalog, statOf } from "../../pipeline/store/catalog.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
-import { loadProject, reproduceHere } from "../rig/in_process.ts";
+import { projectAt, reproduceHere } from "../rig/in_process.ts";
 import { mainText, toyProject, writeStage } from "../rig/project.ts";
 
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
@@ -191,7 +191,7 @@ Deno.test("each of 1,000 alterations is found by the audit or healed by the next
     "experiment: counting\nstages: { count: {} }\nprofiles: { smoke: {} }\n",
   );
   const experiments = ["toy", "counting"];
-  const project: Project = await loadProject(root, { stages: STAGES, experiments });
+  const project: Project = projectAt(root, { stages: STAGES, experiments });
   await reproduceHere(project, COUNT);
   await reproduceHere(project);
   const expected = resultsOf(root);

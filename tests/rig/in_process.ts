@@ -8,26 +8,28 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { finish, pagesIfUpToDate } from "../../pipeline/cli/finish.ts";
 import { parseOptions } from "../../pipeline/cli/options.ts";
-import { openSession, type Project, sealed } from "../../pipeline/cli/session.ts";
+import type { Project } from "../../pipeline/cli/project.ts";
+import { openSession, sealed } from "../../pipeline/cli/session.ts";
 import type { Event } from "../../pipeline/event.ts";
 import type { Execution, Executor, Metrics, Task } from "../../pipeline/run/executor.ts";
 import { LocalExecutor } from "../../pipeline/run/executor/local.ts";
 import { run } from "../../pipeline/run/run.ts";
-import type { Run, Stage, StageContext } from "../../pipeline/stage.ts";
+import type { Run, StageContext } from "../../pipeline/stage.ts";
 import { keepTracePage } from "../../pipeline/views/trace_page.ts";
 import { Pins } from "../../pipeline/store/pins.ts";
 
 /** The project at a folder, its stages by name. */
-export async function loadProject(
+export function projectAt(
   root: string,
   { stages, experiments }: Pick<Project, "experiments"> & { readonly stages: readonly string[] },
-): Promise<Project> {
-  const loaded: Stage[] = [];
-  for (const name of stages) {
-    const module = await import(pathToFileURL(join(root, "stages", `${name}.ts`)).href);
-    loaded.push(module[name]);
-  }
-  return { root, stages: loaded, experiments };
+): Project {
+  const load = (name: string) => () =>
+    import(pathToFileURL(join(root, "stages", `${name}.ts`)).href);
+  return {
+    root,
+    stages: Object.fromEntries(stages.map((name) => [name, load(name)])),
+    experiments,
+  };
 }
 
 /** Runs tasks in this process. */
@@ -99,7 +101,13 @@ export async function reproduceHere(
       failFast: false,
       signal: new AbortController().signal,
     });
-    const { changed } = await finish(project, session, outcome, options, listener);
+    const { changed } = await finish(
+      project,
+      session,
+      { ...outcome, failedKeys: new Map() },
+      options,
+      listener,
+    );
     const places = { store: session.store, workspace: session.store };
     await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
     return { executed: named(events, "executed"), events };
