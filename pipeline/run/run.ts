@@ -15,7 +15,7 @@ import type { Sha256 } from "../key/hash.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
-import { dropEmptyCheckpoints, openScratch, type Scratch } from "./scratch.ts";
+import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
@@ -329,7 +329,7 @@ class Runner {
     } finally {
       log.close();
       scratch.remove(folder);
-      if (instance.node.stage.checkpoints) await dropEmptyCheckpoints(workspace, key);
+      if (instance.node.stage.checkpoints) await dropCheckpoints(workspace, key);
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Scratch folders: one per process, cleared when it ends, or by the next run if it was killed. The
- * same for checkpoint folders in which nothing was saved; one that holds a state is kept for its key.
+ * same for checkpoint folders in which nothing was saved, or nothing since the key's result was written;
+ * one that holds a state to go on from is kept for its key.
  *
  * @module
  */
@@ -8,6 +9,7 @@ import { join } from "node:path";
 import { lookAt } from "../store/files.ts";
 import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
+import { tracePath } from "../store/traces.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
 import { OWNER_FILE } from "./executor.ts";
 
@@ -45,7 +47,7 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
   for (const { name: key } of Deno.readDirSync(join(workspace.root, "checkpoints"))) {
     const unused = await tryLock(locks, key);
     if (!isHeld(unused)) continue;
-    await dropEmptyCheckpoints(workspace, key);
+    await dropCheckpoints(workspace, key);
     unused.release();
   }
   Deno.mkdirSync(join(root, own));
@@ -74,13 +76,18 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
 }
 
 /**
- * Removes a key's checkpoint folder if no state was saved in it, unless a process is still ending
- * there. The caller holds the key's lock.
+ * Removes a key's checkpoint folder if no state was saved in it, or none since its result was written:
+ * that is what a run left which was killed in between, and who computes the result again to compare
+ * must not begin at its end. Nothing is removed while a process is still ending there. The caller
+ * holds the key's lock.
  */
-export async function dropEmptyCheckpoints(workspace: Workspace, key: string): Promise<void> {
+export async function dropCheckpoints(workspace: Workspace, key: string): Promise<void> {
   const folder = checkpointPath(workspace, key);
   if (lookAt(folder)?.kind !== "a folder") return;
-  if ([...Deno.readDirSync(folder)].some(({ name }) => name !== OWNER_FILE)) return;
+  const mtime = (path: string) => lookAt(path)?.stat.mtime ?? -Infinity;
+  const done = mtime(tracePath(workspace.root, key));
+  const states = [...Deno.readDirSync(folder)].filter(({ name }) => name !== OWNER_FILE);
+  if (states.some(({ name }) => mtime(join(folder, name)) > done)) return;
   if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
 }
 

@@ -108,6 +108,26 @@ Deno.test("a checkpoint folder in which nothing was saved does not stay behind",
   assertEquals(keys(), ["0".repeat(64)], "after a kill and another run");
 });
 
+Deno.test("the state of before a result is not where --force goes on from", async () => {
+  using project = toyProject();
+  const only = ["reproduce", "--json", "--only", "steps/ann/1"];
+  const first = await project.run(only);
+  const [made] = first.events.flatMap((event) =>
+    event.event === "executed" && event.instance === "steps/ann/1" ? [event] : []
+  );
+  // As a run leaves it that is killed after it wrote the trace. The other value shows whether it is read.
+  const state = `outputs/store/checkpoints/${made!.key}/state.json`;
+  project.write(state, '{"step":3,"value":999}');
+  const before = Date.parse("2026-01-01T00:00:00Z") / 1000;
+  Deno.utimeSync(project.path(state), before, before);
+  const again = await project.run([...only, "--force", "steps/ann/1"]);
+  const metrics = again.events.flatMap((event) =>
+    event.event === "executed" ? [event.metrics] : []
+  );
+  assertEquals(metrics, [made!.metrics]);
+  assertEquals(again.code, 0, again.stdout);
+});
+
 /** The processes that a process started. */
 function childrenOf(pid: number): number[] {
   return [...Deno.readDirSync("/proc")].map(({ name }) => Number(name)).filter((child) => {
