@@ -68,9 +68,7 @@ export async function pagesIfUpToDate(
   }
   const whole = session.graph === session.all;
   const lock = hashIfThere(lockPath(project, session));
-  if (!isRecorded(session.latest, { keys: keysOf(session, { results, whole }), lock })) {
-    return undefined;
-  }
+  if (!isRecorded(session.latest, { results, whole, lock })) return undefined;
   const places = { store: session.store, workspace: session.store };
   const published = await publishedAlready(publishingRun(session, whole), results, places);
   return published && pagesOf(session, published);
@@ -86,14 +84,19 @@ function keysOf(
   return Object.fromEntries(keys);
 }
 
+/** Whether a run with these results would leave the record of the last one as it is. */
 function isRecorded(
   latest: LatestRun | undefined,
-  now: { readonly keys: Readonly<Record<string, Sha256>>; readonly lock: Sha256 | undefined },
+  { results, whole, lock }: {
+    readonly results: Results;
+    readonly whole: boolean;
+    readonly lock: Sha256 | undefined;
+  },
 ): boolean {
-  if (latest?.lock === undefined || latest.lock !== now.lock) return false;
-  const names = Object.keys(latest.keys);
-  return names.length === Object.keys(now.keys).length &&
-    names.every((name) => latest.keys[name] === now.keys[name]);
+  if (latest?.lock === undefined || latest.lock !== lock) return false;
+  if (whole && Object.keys(latest.keys).length !== results.size) return false;
+  for (const [{ name }, { key }] of results) if (latest.keys[name] !== key) return false;
+  return true;
 }
 
 function publishingRun({ name, outputs }: Session, whole: boolean) {

@@ -55,13 +55,16 @@ async function carryOut(
   const held = pages === undefined ? holdForRun(quick.store) : undefined;
   const session = pages === undefined ? await sealed(quick, options) : quick;
   const progress = new Progress();
-  const live = await openLive(session.store, {
-    name: session.name,
-    instances: session.graph.map(({ name, node }) => [name, node.name] as const),
-  });
+  // Where there is nothing to do, there is nothing to watch.
+  const live = pages === undefined
+    ? await openLive(session.store, {
+      name: session.name,
+      instances: session.graph.map(({ name, node }) => [name, node.name] as const),
+    })
+    : undefined;
   const watched: Listener = (event) => {
     progress.take(event);
-    live.listener(event);
+    live?.listener(event);
     listener(event);
   };
   let failed = 1;
@@ -71,7 +74,7 @@ async function carryOut(
     failed = ended.failed;
     return ended.code;
   } finally {
-    live.close();
+    live?.close();
     held?.release();
     session.store.close();
     const seconds = Math.round(performance.now() - begun) / 1000;

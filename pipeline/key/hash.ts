@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { canonicalJson, type Json } from "./canonical.ts";
 
 /** A SHA-256 digest, 64 lower-case hex digits. */
@@ -13,7 +13,7 @@ export type Sha256 = string & { readonly __brand: "Sha256" };
 
 /** Digest of some bytes, or of a text in UTF-8. */
 export function sha256(data: string | Uint8Array): Sha256 {
-  return createHash("sha256").update(data).digest("hex") as Sha256;
+  return hash("sha256", data, "hex") as Sha256;
 }
 
 /**
@@ -33,11 +33,11 @@ const CHUNK_BYTES = 1 << 20;
 
 /** Digest of a file's content, read in pieces. */
 export function hashFile(path: string): Sha256 {
-  const hash = createHash("sha256");
+  const whole = createHash("sha256");
   using file = Deno.openSync(path);
   const buffer = new Uint8Array(CHUNK_BYTES);
   for (let read = file.readSync(buffer); read !== null; read = file.readSync(buffer)) {
-    hash.update(buffer.subarray(0, read));
+    whole.update(buffer.subarray(0, read));
   }
-  return hash.digest("hex") as Sha256;
+  return whole.digest("hex") as Sha256;
 }

@@ -14,6 +14,11 @@ import { label } from "./ingredients.ts";
 export interface Binding {
   readonly instance: Instance;
   readonly output: string;
+  /**
+   * What the key calls it. It is also what orders the artifacts that a stage gathers: where `each` or
+   * a grid lists the same in another order, key and order are the same.
+   */
+  readonly label: string;
 }
 
 /** A stage with bound params and inputs. */
@@ -89,10 +94,13 @@ function sourceOf(
   const many = node.stage.inputs[input]?.many ?? false;
   const references = node.inputs[input]!.map(({ node: from, output }) => {
     const shared = experiment.nodes.get(from)!.each.filter((axis) => node.each.includes(axis));
-    const all = (instances.get(from) ?? []).map((instance) => ({ instance, output }));
+    const all = (instances.get(from) ?? []).map((instance) => (
+      { instance, output, label: label(instance, output) }
+    ));
+    if (many) all.sort((a, b) => a.label < b.label ? -1 : 1);
     return {
       shared,
-      index: indexBy(many ? byLabel(all) : all, shared),
+      index: indexBy(all, shared),
       name: `${from}.${output}{`,
     };
   });
@@ -110,15 +118,6 @@ function sourceOf(
       ));
     },
   };
-}
-
-/**
- * The order in which a stage sees what it gathers: that of the labels, which are what the key holds.
- * Where `each` or a grid lists the same in another order, key and order are the same.
- */
-function byLabel(bindings: readonly Binding[]): Binding[] {
-  return bindings.map((binding) => ({ binding, label: label(binding) }))
-    .sort((a, b) => a.label < b.label ? -1 : 1).map(({ binding }) => binding);
 }
 
 function checkSize(nodes: readonly Node[], { grid, locate }: Experiment): void {

@@ -7,7 +7,7 @@ import { canonicalJson, type Json } from "../key/canonical.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { flatten, type Ingredients } from "../key/ingredients.ts";
 import type { Trace } from "../store/trace.ts";
-import type { Binding, Instance } from "./graph.ts";
+import type { Instance } from "./graph.ts";
 
 /** Digests of an instance's input artifacts: input name to `[label, digest]`, in binding order. */
 export type InputDigests = Readonly<Record<string, readonly (readonly [string, Sha256])[]>>;
@@ -53,14 +53,14 @@ export function inputDigests(
     Object.entries(instance.inputs).map(([input, bindings]) => [
       input,
       bindings.map((binding) =>
-        [label(binding), outputs(binding.instance)[binding.output]!.sha256] as const
+        [binding.label, outputs(binding.instance)[binding.output]!.sha256] as const
       ),
     ]),
   );
 }
 
 /** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"imdb","seed":"0"}`. */
-export function label({ instance, output }: Binding): string {
-  const at = Object.entries(instance.at).map(([axis, value]) => [axis, String(value)]);
-  return `${instance.node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;
+export function label({ node, at: coordinates }: Instance, output: string): string {
+  const at = Object.entries(coordinates).map(([axis, value]) => [axis, String(value)]);
+  return `${node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;
 }

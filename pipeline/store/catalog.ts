@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { SQLInputValue } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { CatalogDatabase } from "./catalog_database.ts";
 import { isNothing, toStat } from "./files.ts";
@@ -48,11 +49,6 @@ export interface TraceRow extends Stat {
   readonly outputs: string;
 }
 
-/** What the catalogue knows of one blob: its stat when its content was last known to be right. */
-export interface BlobRow extends Stat {
-  readonly sha256: string;
-}
-
 /** The row of a trace in a file with that stat. */
 export function toRow(trace: Trace, stat: Stat): TraceRow {
   const { key, instance, stage, run, started, seconds } = trace;
@@ -62,19 +58,33 @@ export function toRow(trace: Trace, stat: Stat): TraceRow {
   };
 }
 
-/** Every row carries this sum over its fields: it tells a garbled row, not a forged one. */
-function traceSum(row: TraceRow): number {
-  return crc32(
-    `${row.key}\n${row.instance}\n${row.stage}\n${row.run}\n${row.started}\n${row.seconds}\n` +
-      `${row.outputs}\n${row.size}\n${row.mtime}\n${row.ctime}\n${row.inode}`,
-  );
+/** The columns of a row, of which the last is their sum: it tells a garbled row, not a forged one. */
+type Columns = readonly SQLInputValue[];
+
+function withSum(columns: Columns): Columns {
+  return [...columns, crc32(columns.join("\n"))];
 }
 
-function blobSum(row: BlobRow): number {
-  return crc32(`${row.sha256}\n${row.size}\n${row.mtime}\n${row.ctime}\n${row.inode}`);
+function isIntact(columns: Columns): boolean {
+  return crc32(columns.slice(0, -1).join("\n")) === columns.at(-1);
 }
 
-type Summed<Row> = Row & { readonly sum: number };
+function columnsOf({ size, mtime, ctime, inode }: Stat): Columns {
+  return [size, mtime, ctime, inode];
+}
+
+type StatColumns = [size: number, mtime: number, ctime: number, inode: number];
+
+function toTraceRow(columns: Columns): TraceRow {
+  const [key, instance, stage, run, started, seconds, outputs, size, mtime, ctime, inode] =
+    columns as [string, string, string, string, string, number, string, ...StatColumns];
+  return { key, instance, stage, run, started, seconds, outputs, size, mtime, ctime, inode };
+}
+
+function toBlobRow(columns: Columns): readonly [sha256: string, Stat] {
+  const [sha256, size, mtime, ctime, inode] = columns as [string, ...StatColumns];
+  return [sha256, { size, mtime, ctime, inode }];
+}
 
 const STAT = "size REAL, mtime REAL, ctime REAL, inode REAL, sum INTEGER";
 const SCHEMA = [
@@ -89,7 +99,7 @@ export class Catalog {
   readonly #database: CatalogDatabase;
   /** Rows read ahead. A stale one does no harm: the file it describes is looked at in any case. */
   readonly #traces = new Map<string, TraceRow>();
-  readonly #blobs = new Map<string, BlobRow>();
+  readonly #blobs = new Map<string, Stat>();
 
   /**
    * Opens the catalogue at a path, or without one a new one in memory.
@@ -110,11 +120,11 @@ export class Catalog {
   readAhead(run: string): void {
     const traces = this.#traceRows("SELECT * FROM trace WHERE run = ?", run);
     for (const row of traces) this.#traces.set(row.key, row);
-    const blobs = this.#database.all<Summed<BlobRow>>(
+    const blobs = this.#blobRows(
       "SELECT * FROM blob ORDER BY rowid DESC LIMIT ?",
-      { values: [4 * traces.length], isIntact: (row) => blobSum(row) === row.sum },
+      4 * traces.length,
     );
-    for (const row of blobs) this.#blobs.set(row.sha256, row);
+    for (const [sha256, stat] of blobs) this.#blobs.set(sha256, stat);
   }
 
   trace(key: string): TraceRow | undefined {
@@ -147,35 +157,32 @@ export class Catalog {
     const { key, instance, stage, run, started, seconds, outputs } = row;
     this.#database.run(
       "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ...[key, instance, stage, run, started, seconds, outputs],
-      ...[row.size, row.mtime, row.ctime, row.inode, traceSum(row)],
+      withSum([key, instance, stage, run, started, seconds, outputs, ...columnsOf(row)]),
     );
   }
 
   removeTrace(key: string): void {
     this.#traces.delete(key);
-    this.#database.run("DELETE FROM trace WHERE key = ?", key);
+    this.#database.run("DELETE FROM trace WHERE key = ?", [key]);
   }
 
   /** The stat a blob had when its content was last known to be right. */
   blob(sha256: string): Stat | undefined {
-    return this.#blobs.get(sha256) ?? this.#database.all<Summed<BlobRow>>(
-      "SELECT * FROM blob WHERE sha256 = ?",
-      { values: [sha256], isIntact: (row) => blobSum(row) === row.sum },
-    )[0];
+    return this.#blobs.get(sha256) ??
+      this.#blobRows("SELECT * FROM blob WHERE sha256 = ?", sha256)[0]?.[1];
   }
 
   putBlob(sha256: string, stat: Stat): void {
     this.#blobs.delete(sha256);
     this.#database.run(
       "INSERT OR REPLACE INTO blob VALUES (?, ?, ?, ?, ?, ?)",
-      ...[sha256, stat.size, stat.mtime, stat.ctime, stat.inode, blobSum({ sha256, ...stat })],
+      withSum([sha256, ...columnsOf(stat)]),
     );
   }
 
   removeBlob(sha256: string): void {
     this.#blobs.delete(sha256);
-    this.#database.run("DELETE FROM blob WHERE sha256 = ?", sha256);
+    this.#database.run("DELETE FROM blob WHERE sha256 = ?", [sha256]);
   }
 
   /** Removes the catalogue and fills a new one from the traces. */
@@ -190,9 +197,10 @@ export class Catalog {
   }
 
   #traceRows(sql: string, ...values: string[]): TraceRow[] {
-    return this.#database.all<Summed<TraceRow>>(sql, {
-      values,
-      isIntact: (row) => traceSum(row) === row.sum,
-    });
+    return this.#database.all(sql, { values, isIntact }).map(toTraceRow);
+  }
+
+  #blobRows(sql: string, value: string | number): (readonly [sha256: string, Stat])[] {
+    return this.#database.all(sql, { values: [value], isIntact }).map(toBlobRow);
   }
 }

@@ -9,6 +9,13 @@ import { LockstepError } from "../errors.ts";
 import { lookAt } from "./files.ts";
 import { openLockFile } from "./mutex.ts";
 
+declare module "node:sqlite" {
+  /** Deno has this, its types do not. */
+  interface StatementSync {
+    setReturnArrays(enabled: boolean): void;
+  }
+}
+
 /** What a database is to hold. */
 export interface CatalogContent {
   /** The statements that make its tables. */
@@ -55,23 +62,23 @@ export class CatalogDatabase {
     }
   }
 
-  /** The rows a query gives. */
-  all<Row>(
+  /** The rows a query gives: values in the order of its columns. */
+  all(
     sql: string,
     { values, isIntact }: {
       readonly values: readonly SQLInputValue[];
-      readonly isIntact: (row: Row) => boolean;
+      readonly isIntact: (row: readonly SQLInputValue[]) => boolean;
     },
-  ): Row[] {
+  ): readonly (readonly SQLInputValue[])[] {
     return this.#attempt(() => {
-      const rows = this.#prepare(sql).all(...values) as Row[];
+      const rows = this.#prepare(sql).all(...values) as unknown as SQLInputValue[][];
       if (!rows.every(isIntact)) throw new Error("A row is not as it was written");
       return rows;
     });
   }
 
   /** Carries a statement out. */
-  run(sql: string, ...values: SQLInputValue[]): void {
+  run(sql: string, values: readonly SQLInputValue[]): void {
     this.#attempt(() => this.#prepare(sql).run(...values));
   }
 
@@ -101,7 +108,11 @@ export class CatalogDatabase {
 
   #prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
-    if (!statement) this.#statements.set(sql, statement = this.#database.prepare(sql));
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#statements.set(sql, statement);
+    }
     return statement;
   }
 
