@@ -62,6 +62,13 @@ export function toRow(trace: Trace, stat: Stat): TraceRow {
   };
 }
 
+/** The fields in which a row differs from what it should be. */
+export function wrongFields(row: TraceRow, wanted: TraceRow): (keyof TraceRow)[] {
+  return (Object.keys(wanted) as (keyof TraceRow)[]).filter((field) =>
+    row[field] !== wanted[field]
+  );
+}
+
 /** Every row carries this sum over its fields: it tells a garbled row, not a forged one. */
 function traceSum(row: TraceRow): number {
   return crc32(
