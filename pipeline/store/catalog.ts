@@ -58,6 +58,13 @@ export function toRow(trace: Trace, stat: Stat): TraceRow {
   };
 }
 
+/** The fields in which a row differs from what it should be. */
+export function wrongFields(row: TraceRow, wanted: TraceRow): (keyof TraceRow)[] {
+  return (Object.keys(wanted) as (keyof TraceRow)[]).filter((field) =>
+    row[field] !== wanted[field]
+  );
+}
+
 /** The columns of a row, of which the last is their sum: it tells a garbled row, not a forged one. */
 type Columns = readonly SQLInputValue[];
 

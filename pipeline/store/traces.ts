@@ -4,7 +4,7 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import { type Catalog, sameStat, toRow } from "./catalog.ts";
+import { type Catalog, sameStat, toRow, wrongFields } from "./catalog.ts";
 import { LockstepError } from "../errors.ts";
 import { entriesBelow, lookAt, readText } from "./files.ts";
 import { canonicalJson } from "../key/canonical.ts";
@@ -42,9 +42,12 @@ export class Traces {
     const stat = lookAt(path)?.stat;
     if (!stat) return undefined;
     const trace = readTrace(this.#workspace, key);
-    const row = this.#catalog.trace(key);
-    if (!trace) this.#catalog.removeTrace(key);
-    else if (!row || !sameStat(row, stat)) this.#catalog.putTrace(toRow(trace, stat));
+    if (!trace) {
+      this.#catalog.removeTrace(key);
+      return undefined;
+    }
+    const [row, wanted] = [this.#catalog.trace(key), toRow(trace, stat)];
+    if (!row || wrongFields(row, wanted).length > 0) this.#catalog.putTrace(wanted);
     return trace;
   }
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
+import { streamKey, words } from "../../models/random.ts";
 import { compareWithLock, countResults } from "../../pipeline/store/lock_comparison.ts";
 import { formatLock, type Lock, type LockEntry, parseLock } from "../../pipeline/store/lockfile.ts";
 import { type TestProject, toyProject, writeStage } from "../rig/project.ts";
@@ -8,19 +9,10 @@ import { type TestProject, toyProject, writeStage } from "../rig/project.ts";
 const RUN = { experiment: "toy", profile: "smoke" };
 const LOCK = "lock/toy.smoke.lock";
 
-/** A sequence of 32-bit numbers: mulberry32, the same in every test run. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return (t ^ (t >>> 14)) >>> 0;
-  };
-}
-
 Deno.test("any name of an instance or a metric comes back from a lock as it was", () => {
-  const next = random(1);
+  const drawn = words(streamKey(0, "names"), 50_000);
+  let count = 0;
+  const next = () => drawn[count++]!;
   const pieces = [
     ...[
       "F1",

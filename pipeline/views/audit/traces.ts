@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { explain } from "../../errors.ts";
 import { keyOf } from "../../key/ingredients.ts";
 import { isSha256, type Sha256 } from "../../key/hash.ts";
-import { sameStat, toRow } from "../../store/catalog.ts";
+import { sameStat, toRow, wrongFields } from "../../store/catalog.ts";
 import { entriesBelow, type Entry, lookAt, readText } from "../../store/files.ts";
 import type { Trace } from "../../store/trace.ts";
 import { parseTrace } from "../../store/traces.ts";
@@ -69,9 +69,7 @@ export function auditCatalog(audit: Audit, { byKey }: IntactTraces): void {
     const trace = byKey.get(row.key as Sha256);
     const stat = lookAt(store.tracePath(row.key))?.stat;
     if (!trace || !stat || !sameStat(row, stat)) continue;
-    const wanted = toRow(trace, stat);
-    const fields = Object.keys(wanted) as (keyof typeof wanted)[];
-    const wrong = fields.filter((field) => row[field] !== wanted[field]);
+    const wrong = wrongFields(row, toRow(trace, stat));
     if (wrong.length === 0) continue;
     findings.push({
       problem: "altered",
