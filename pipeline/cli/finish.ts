@@ -162,14 +162,28 @@ export async function finish(
     : unlocked || await updateLock(session, outcome, locking);
   // What the audit holds the lock file to: what this run wrote, or found to agree.
   const lock = unlocked || !agrees ? latest?.lock : hashIfThere(path);
-  const failed = Object.fromEntries(failures);
-  const record = {
-    ...{ ...recordOf(session, options), keys },
-    ...(failures.size > 0 ? { failed } : {}),
+  const record: LatestRun = {
+    ...recordOf(session, options),
+    keys,
+    ...failedBy(session, outcome, failures),
     ...(lock !== undefined ? { lock } : {}),
   };
   if (writeLatest(record, store)) changed = true;
   return { agrees, changed };
+}
+
+/** What failed now, and what failed before and did not end well since. */
+function failedBy(
+  { all, latest }: Session,
+  { results }: RunOutcome,
+  failures: ReadonlyMap<string, Sha256>,
+): Pick<LatestRun, "failed"> {
+  const well = new Set([...results.keys()].map(({ name }) => name));
+  const failed = all.flatMap(({ name }) => {
+    const key = failures.get(name) ?? (well.has(name) ? undefined : latest?.failed?.[name]);
+    return key === undefined ? [] : [[name, key] as const];
+  });
+  return failed.length > 0 ? { failed: Object.fromEntries(failed) } : {};
 }
 
 /** How a run sees to its lock. */

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { statOf } from "../store/catalog.ts";
 import { LockstepError } from "../errors.ts";
 import type { Coordinates } from "../config/references.ts";
-import { latestNames } from "../store/latest.ts";
+import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { lockName } from "../store/lockfile.ts";
 import type { Side } from "../views/diff/sides.ts";
@@ -70,7 +70,8 @@ function defaultRun(project: Project, options: Options, store: LocalStore | unde
   const experiment = options.experiment ?? project.experiments[0] ?? "";
   const { profile } = options;
   const name = `${experiment}.${profile}`;
-  if (store && latestNames(store).includes(name)) return name;
+  // A run that was interrupted before anything ended has a record that names nothing.
+  if (store && Object.keys(readLatest(name, store)?.keys ?? {}).length > 0) return name;
   const backend = options.backend === "auto" ? "wasm" : options.backend;
   const lock = join(project.root, lockName({ experiment, profile, backend }));
   if (statOf(lock)) return lock;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Event, Listener } from "../event.ts";
+import type { Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
 import { keepTracePage } from "../views/trace_page.ts";
@@ -11,6 +11,7 @@ import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
+import { planEvent } from "./plan_event.ts";
 import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
 import type { Print, Project } from "./project.ts";
@@ -65,37 +66,10 @@ async function carryOut(
   };
   let failed = 1;
   try {
-    watched(planEvent(session, options));
-    if (pages === undefined) beginRecord(session, options);
-    const note = mirrorNote(session, options, project.root);
-    if (note !== undefined) watched({ event: "note", message: note });
-    const outcome = await runGraph(session, {
-      root: project.root,
-      graph: session.graph,
-      decisions: session.decisions,
-      jobs: options.jobs,
-      failFast: options.failFast,
-      keepPins: !options.locked,
-      listener: watched,
-      signal,
-    });
-    // What an interruption cut short did not fail.
-    failed = signal.aborted ? 0 : outcome.failed;
-    if (signal.aborted) {
-      listener(progress.interrupted(session));
-      return INTERRUPTED;
-    }
-    const places = { store: session.store, workspace: session.store };
-    if (pages !== undefined) {
-      for (const path of pages) listener({ event: "page", path });
-      await keepTracePage(session.outputs, places, { changed: false });
-      return 0;
-    }
-    const { agrees, changed } = await finish(project, session, options, {
-      ...{ outcome, failures: progress.failed, listener },
-    });
-    await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
-    return failed > 0 || !agrees || outcome.unlike > 0 ? 1 : 0;
+    const run: Run = { project, options, session, pages, progress, listener: watched, signal };
+    const ended = await runSession(run);
+    failed = ended.failed;
+    return ended.code;
   } finally {
     live.close();
     held?.release();
@@ -105,30 +79,49 @@ async function carryOut(
   }
 }
 
-/** The event that opens a run. */
-function planEvent(session: Session, { jobs }: Options): Event {
-  const { experiment, platform, graph, decisions, secondsOf, estimate } = session;
-  const stages = [...Map.groupBy(graph, ({ node }) => node.name)].map(([stage, instances]) => {
-    // Of what is up to date nobody asks, and there may be many.
-    const open = instances.filter((instance) => decisions.get(instance)?.action !== "cached");
-    const known = open.flatMap((instance) => secondsOf(instance) ?? []);
-    const sum = known.reduce((sum, seconds) => sum + seconds, 0);
-    return {
-      stage,
-      instances: instances.length,
-      seconds: known.length > 0 ? sum / known.length : null,
-      alone: instances[0]!.node.stage.alone ?? false,
-    };
+interface Run {
+  readonly project: Project;
+  readonly options: Options;
+  readonly session: Session;
+  /** The pages to name if there is nothing to do. */
+  readonly pages: readonly string[] | undefined;
+  readonly progress: Progress;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+/** Runs what must run, publishes and records it; returns the exit code and how many failed. */
+async function runSession(run: Run): Promise<{ readonly code: number; readonly failed: number }> {
+  const { project, options, session, pages, progress, listener, signal } = run;
+  listener(planEvent(session, options));
+  const note = mirrorNote(session, options, project.root);
+  if (note !== undefined) listener({ event: "note", message: note });
+  if (pages === undefined) beginRecord(session, options);
+  const outcome = await runGraph(session, {
+    root: project.root,
+    graph: session.graph,
+    decisions: session.decisions,
+    jobs: options.jobs,
+    failFast: options.failFast,
+    keepPins: !options.locked,
+    listener,
+    signal,
   });
-  return {
-    event: "plan",
-    experiment: experiment.name,
-    profile: experiment.profile,
-    backend: platform.backend,
-    backendReason: platform.reason,
-    instances: graph.length,
-    jobs,
-    stages,
-    estimateSeconds: estimate.seconds,
-  };
+  if (signal.aborted) {
+    listener(progress.interrupted(session));
+    // What an interruption cut short did not fail.
+    return { code: INTERRUPTED, failed: 0 };
+  }
+  const places = { store: session.store, workspace: session.store };
+  if (pages !== undefined) {
+    for (const path of pages) listener({ event: "page", path });
+    await keepTracePage(session.outputs, places, { changed: false });
+    return { code: 0, failed: 0 };
+  }
+  const { failed, unlike, executed } = outcome;
+  const { agrees, changed } = await finish(project, session, options, {
+    ...{ outcome, failures: progress.failed, listener },
+  });
+  await keepTracePage(session.outputs, places, { changed: changed || executed > 0 });
+  return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };
 }
