@@ -16,7 +16,7 @@ import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy, type Trace } from "../store/trace.ts";
-import { duration } from "./layout.ts";
+import { duration, wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
 import { outputsFolder } from "./session.ts";
@@ -193,47 +193,41 @@ async function look(
   const begun = performance.now();
   const result = await auditStore(project.root, outputs, store);
   const seconds = Math.round(performance.now() - begun) / 1000;
+  if (options.json) printEvents(result, seconds, print);
+  else printText(result, seconds, { options, print: wrapping(print) });
+  return result;
+}
+
+function printEvents(result: AuditResult, seconds: number, print: Print): void {
   const { findings, files, bytes, unchecked, others } = result;
-  if (options.json) {
-    for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
-    print(
-      JSON.stringify({
-        event: "audit",
-        findings: findings.length,
-        files,
-        bytes,
-        unchecked,
-        unlike: others.map(({ trace }) => trace.instance),
-        seconds,
-      }),
-    );
-    return result;
-  }
-  for (const { problem, what, path, instances, message } of findings) {
-    if (problem === "leftover") continue;
+  for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
+  const unlike = others.map(({ trace }) => trace.instance);
+  const counts = { findings: findings.length, files, bytes };
+  print(JSON.stringify({ event: "audit", ...counts, unchecked, unlike, seconds }));
+}
+
+function printText(
+  { findings, files, bytes, unchecked, others }: AuditResult,
+  seconds: number,
+  { options, print }: { readonly options: Options; readonly print: Print },
+): void {
+  const bad = findings.filter(({ problem }) => problem !== "leftover");
+  for (const { problem, what, path, instances, message } of bad) {
     const [first, ...rest] = instances;
     const whose = first === undefined
       ? ""
       : `, of ${first}${rest.length > 0 ? ` and ${rest.length} more` : ""}`;
     print(`${problem.padEnd(8)}  ${what}${whose}\n          ${path}\n          ${message}`);
   }
+  const note = (text: string) => options.quiet || print(`note      ${text}`);
   for (const { trace } of others) {
-    print(
-      `note      ${trace.instance} was made twice under one key, with other bits; both are kept`,
-    );
+    note(`${trace.instance} was made twice under one key, with other bits; both are kept`);
   }
-  for (const lock of unchecked) {
-    print(`note      ${lock} was not checked: its run is not in this store`);
-  }
+  for (const lock of unchecked) note(`${lock} was not checked: its run is not in this store`);
+  const leftovers = findings.length - bad.length;
+  if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
   const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
-  const bad = findings.filter(({ problem }) => problem !== "leftover").length;
-  if (findings.length > bad) {
-    print(
-      `note      ${findings.length - bad} leftovers of interrupted runs; --repair removes them`,
-    );
-  }
-  print(bad === 0 ? `sound     ${size}` : `unsound   ${bad} findings; ${size}`);
-  return result;
+  print(bad.length === 0 ? `sound     ${size}` : `unsound   ${bad.length} findings; ${size}`);
 }
 
 function setAside(

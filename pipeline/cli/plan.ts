@@ -115,9 +115,12 @@ function printSummary(session: Session, options: Options, print: Print): void {
   const counts = { cached: 0, run: 0, wait: 0 };
   for (const { action } of decisions.values()) counts[action]++;
   const { cached, run, wait } = counts;
+  const parts = [`${decisions.size} instances`, `${cached} up to date`];
+  if (run > 0) parts.push(`${run} to run`);
+  if (wait > 0) parts.push(`${wait} after those`);
   const lines = [
     `${experiment.name}, profile ${experiment.profile}, backend ${platform.backend}: ` +
-    `${decisions.size} instances, ${cached} up to date, ${run} to run, ${wait} after those`,
+    parts.join(", "),
   ];
   if (run + wait > 0) lines.push(estimateLine(session, options));
   lines.forEach(wrapping(print));

@@ -76,7 +76,10 @@ Deno.test("an input that changes while its stage runs is refused", async () => {
   const { code, stdout } = await child.output();
   assertEquals(code, 1);
   const text = new TextDecoder().decode(stdout);
-  assertStringIncludes(text, 'Cannot keep a result of "steps": its inputs must not change');
+  assertStringIncludes(
+    text.replaceAll(/\s+/g, " "),
+    'Cannot keep a result of "steps": its inputs must not change',
+  );
   assertEquals(await project.executed("--only", "steps/ann/1"), ["steps/ann/1", "word/ann"]);
 });
 

@@ -5,7 +5,7 @@ import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { holdForRepair } from "../../pipeline/store/run_lock.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
-import { loadProject, reproduceHere } from "../rig/in_process.ts";
+import { projectAt, reproduceHere } from "../rig/in_process.ts";
 import { mainText, type TestProject, toyProject, writeStage } from "../rig/project.ts";
 
 const PAGE = "outputs/report/page.txt";
@@ -41,7 +41,7 @@ async function forgeRow(
 Deno.test("a forged row of the catalogue has nothing published, locked or recorded that is wrong", async () => {
   using project = toyProject();
   const stages = ["word", "steps", "gather"];
-  const here = await loadProject(project.root, { stages, experiments: ["toy"] });
+  const here = projectAt(project.root, { stages, experiments: ["toy"] });
   await reproduceHere(here);
   const files = [PAGE, "outputs/parts/1ann.txt", "lock/toy.smoke.lock"];
   const right = files.map((path) => project.read(path));
