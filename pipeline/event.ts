@@ -4,7 +4,6 @@
  * @module
  */
 import type { StageProgress } from "./stage.ts";
-import type { Unlike } from "./store/trace.ts";
 
 /** What a plan expects of one stage. */
 export interface ExpectedStage {
@@ -14,6 +13,15 @@ export interface ExpectedStage {
   readonly seconds: number | null;
   /** Whether its instances run while no other does. */
   readonly alone: boolean;
+}
+
+/** Something that a key made twice, and not the same. */
+export interface Unlike {
+  readonly what: "output" | "metric";
+  readonly name: string;
+  /** An output's digest or a metric's value; `none` if it was not recorded. */
+  readonly first: string;
+  readonly again: string;
 }
 
 /** One thing that happened. With `--json`, one line each. */

@@ -110,3 +110,25 @@ Deno.test("models touch no file, clock, network or global randomness", () => {
   );
   assertEquals(wrong, []);
 });
+
+/** The engine's rooms: each may import those before it, and the contract beside them. */
+const ROOMS = ["key", "store", "config", "plan", "run", "views", "cli"];
+
+Deno.test("the engine's rooms import one way, and views and the command line are never imported", () => {
+  const wrong: string[] = [];
+  let seen = 0;
+  const roomOf = (path: string) => /^pipeline\/(\w+)\//.exec(path)?.[1];
+  for (const file of sources("pipeline")) {
+    const from = relative(ROOT, file);
+    for (const imported of imports(file).filter((name) => name.startsWith("."))) {
+      const target = relative(ROOT, join(dirname(file), imported));
+      const [own, other] = [roomOf(from), roomOf(target)];
+      if (other === undefined || other === own) continue;
+      seen++;
+      const allowed = own !== undefined && ROOMS.indexOf(other) < ROOMS.indexOf(own);
+      if (!allowed || !ROOMS.includes(own)) wrong.push(`${from} → ${target}`);
+    }
+  }
+  assertEquals(wrong, []);
+  assertEquals(seen > 100, true, "the test found the rooms' imports");
+});

@@ -6,12 +6,11 @@
 import { join } from "node:path";
 import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
-import { statOf } from "../store/catalog.ts";
+import { lookAt, statOf } from "../files.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
-import { lookAt } from "../store/files.ts";
 import { LockstepError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
-import { unpublish } from "../store/publish.ts";
+import { unpublish } from "../run/publish.ts";
 import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";

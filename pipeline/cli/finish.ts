@@ -11,7 +11,7 @@ import { hashFile, type Sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Trace } from "../store/trace.ts";
-import { lookAt } from "../store/files.ts";
+import { lookAt } from "../files.ts";
 import { type LatestRun, writeLatest } from "../store/latest.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
 import {
@@ -23,7 +23,7 @@ import {
   toEntry,
   writeLock,
 } from "../store/lockfile.ts";
-import { type Publications, publish, publishedAlready, type Results } from "../store/publish.ts";
+import { type Publications, publish, publishedAlready, type Results } from "../run/publish.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";

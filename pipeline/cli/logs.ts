@@ -6,7 +6,7 @@
 import { LockstepError } from "../errors.ts";
 import type { Instance } from "../plan/graph.ts";
 import { logPath, readLog } from "../run/logs.ts";
-import { statOf } from "../store/catalog.ts";
+import { statOf } from "../files.ts";
 import { isLocked } from "../store/mutex.ts";
 import { locksFolder } from "../store/workspace.ts";
 import { readLive } from "../views/live.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, join } from "node:path";
-import { statOf } from "../store/catalog.ts";
+import { statOf } from "../files.ts";
 import { LockstepError } from "../errors.ts";
 import type { Coordinates } from "../config/references.ts";
 import { readLatest } from "../store/latest.ts";

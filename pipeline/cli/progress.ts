@@ -5,7 +5,7 @@
  */
 import type { Event } from "../event.ts";
 import type { Sha256 } from "../key/hash.ts";
-import { statOf } from "../store/catalog.ts";
+import { statOf } from "../files.ts";
 import { checkpointPath } from "../store/workspace.ts";
 import type { Session } from "./session.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { sameStat, type Stat, statOf } from "../store/catalog.ts";
+import { sameStat, type Stat, statOf } from "../files.ts";
 import { ConfigError } from "./../errors.ts";
 import { type Sha256, sha256 } from "./hash.ts";
 

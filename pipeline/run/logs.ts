@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { readText } from "../store/files.ts";
+import { readText } from "../files.ts";
 
 /** The beginning of a log that is kept. */
 const HEAD_BYTES = 2 << 20;

@@ -6,7 +6,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt } from "../store/files.ts";
+import { lookAt } from "../files.ts";
 import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { tracePath } from "../store/traces.ts";

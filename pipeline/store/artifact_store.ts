@@ -6,7 +6,8 @@
  * @module
  */
 import type { Sha256 } from "../key/hash.ts";
-import type { Manifest, Named, Trace, Unlike } from "./trace.ts";
+import type { Unlike } from "../event.ts";
+import type { Manifest, Named, Trace } from "./trace.ts";
 
 /** State of a stored blob, or of all blobs of an output. */
 export type BlobState = "ok" | "missing" | "damaged";

@@ -6,9 +6,9 @@
 import { dirname } from "node:path";
 import { createHash } from "node:crypto";
 import type { BlobState } from "./artifact_store.ts";
-import { type Catalog, sameStat } from "./catalog.ts";
+import { type Catalog } from "./catalog.ts";
+import { lookAt, MAX_TEXT_BYTES, readText, sameStat } from "../files.ts";
 import { LockstepError } from "../errors.ts";
-import { lookAt, MAX_TEXT_BYTES, readText } from "./files.ts";
 import { hashFile, type Sha256, sha256 } from "../key/hash.ts";
 import { syncFolder, writeAtomically } from "./sealed.ts";
 import { type Manifest, type Named, toManifest } from "./trace.ts";

@@ -9,33 +9,8 @@
 import type { SQLInputValue } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { CatalogDatabase } from "./catalog_database.ts";
-import { isNothing, toStat } from "./files.ts";
+import type { Stat } from "../files.ts";
 import type { Trace } from "./trace.ts";
-
-/** What tells that a file was written to: nobody can set a change time. */
-export interface Stat {
-  readonly size: number;
-  /** Milliseconds since 1970. */
-  readonly mtime: number;
-  /** When content or inode were last changed, in milliseconds since 1970. Deno gives whole seconds. */
-  readonly ctime: number;
-  readonly inode: number;
-}
-
-/** The stat of a file, or `undefined` if there is none. */
-export function statOf(path: string): Stat | undefined {
-  try {
-    return toStat(Deno.statSync(path));
-  } catch (error) {
-    if (isNothing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whether two stats agree. */
-export function sameStat(a: Stat, b: Stat): boolean {
-  return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime && a.inode === b.inode;
-}
 
 /** What the catalogue knows of one trace. */
 export interface TraceRow extends Stat {

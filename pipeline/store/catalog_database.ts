@@ -6,7 +6,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { LockstepError } from "../errors.ts";
-import { lookAt } from "./files.ts";
+import { lookAt } from "../files.ts";
 import { openLockFile } from "./mutex.ts";
 
 declare module "node:sqlite" {

@@ -18,7 +18,7 @@ import { bundlePackages, type PackageBundle, type PackageImport } from "../key/p
 import { MissingPackageError, Packages } from "../key/packages.ts";
 import { SourceFiles, type SourceRecord, unchangedSince } from "../key/source_files.ts";
 import type { ArtifactStore } from "./artifact_store.ts";
-import { lookAt, readBytes } from "./files.ts";
+import { lookAt, readBytes } from "../files.ts";
 import type { LocalStore } from "./local_store.ts";
 import { readSealed, writeAtomically, writeSealed } from "./sealed.ts";
 import { isDigest, isRecord } from "./shape.ts";

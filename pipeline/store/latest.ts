@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import type { Sha256 } from "../key/hash.ts";
-import { sortedEntries } from "./files.ts";
+import { sortedEntries } from "../files.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
 import { isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
 import type { Workspace } from "./workspace.ts";

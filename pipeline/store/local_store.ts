@@ -27,7 +27,7 @@ import type { ArtifactStore, BlobState, FoundOutputs, PutTrace } from "./artifac
 import { Blobs } from "./blobs.ts";
 import { Catalog } from "./catalog.ts";
 import { isRefused, LockstepError } from "../errors.ts";
-import { lookAt } from "./files.ts";
+import { lookAt } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts";
 import { fillCatalog, Traces } from "./traces.ts";

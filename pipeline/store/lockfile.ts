@@ -13,7 +13,7 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import { lookAt, readText, UnreadableError } from "./files.ts";
+import { lookAt, readText, UnreadableError } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { writeAtomically } from "./sealed.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt } from "./files.ts";
+import { lookAt } from "../files.ts";
 
 /** Who holds a lock. */
 export interface Owner {

@@ -7,7 +7,7 @@
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "./artifact_store.ts";
 import { ConfigError } from "../errors.ts";
-import { lookAt } from "./files.ts";
+import { lookAt } from "../files.ts";
 import { hashFile, type Sha256 } from "../key/hash.ts";
 import { parentsOf } from "./paths.ts";
 import type { Workspace } from "./workspace.ts";

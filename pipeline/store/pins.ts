@@ -11,7 +11,7 @@
  */
 import { join } from "node:path";
 import { ConfigError, StageError } from "../errors.ts";
-import { readText } from "./files.ts";
+import { readText } from "../files.ts";
 import { writeAtomically } from "./sealed.ts";
 
 /** Where pins are kept, below the project's root. */

@@ -7,7 +7,7 @@
 import { dirname } from "node:path";
 import { sha256 } from "../key/hash.ts";
 import { LockstepError } from "../errors.ts";
-import { lookAt, readText } from "./files.ts";
+import { lookAt, readText } from "../files.ts";
 
 /** A sealed file's content does not match its digest. */
 export class SealError extends LockstepError {

@@ -5,6 +5,7 @@
  */
 import { type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
+import type { Unlike } from "../event.ts";
 import type { Ingredients } from "../key/ingredients.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isPlainPath } from "./paths.ts";
@@ -55,15 +56,6 @@ export function namedBy(trace: Trace): Named[] {
     ...(packages === undefined ? [] : [{ kind: "folder", sha256: packages } as const]),
     ...Object.values(trace.outputs),
   ];
-}
-
-/** Something that a key made twice, and not the same. */
-export interface Unlike {
-  readonly what: "output" | "metric";
-  readonly name: string;
-  /** An output's digest or a metric's value; `none` if it was not recorded. */
-  readonly first: string;
-  readonly again: string;
 }
 
 /**

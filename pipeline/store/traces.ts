@@ -4,9 +4,9 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import { type Catalog, sameStat, toRow, wrongFields } from "./catalog.ts";
+import { type Catalog, toRow, wrongFields } from "./catalog.ts";
+import { entriesBelow, lookAt, readText, sameStat } from "../files.ts";
 import { LockstepError } from "../errors.ts";
-import { entriesBelow, lookAt, readText } from "./files.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import { seal, SealError, unseal, writeAtomically } from "./sealed.ts";

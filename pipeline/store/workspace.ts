@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt } from "./files.ts";
+import { lookAt } from "../files.ts";
 
 /** See the module's comment. */
 export interface Workspace {

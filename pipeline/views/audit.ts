@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { readPublications } from "../store/publish.ts";
+import { readPublications } from "../run/publish.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { auditBlobs } from "./audit/blobs.ts";
 import type { Audit, Finding, OtherResult } from "./audit/finding.ts";

@@ -11,13 +11,13 @@
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
 import { allTraces, ancestry, inputsOf, makersOf, manifestsOf } from "./ancestry.ts";
-import { lookAt, readText } from "../store/files.ts";
+import { lookAt, readText } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { openLockFile } from "../store/mutex.ts";
 import { OutputsFolder } from "../store/outputs_folder.ts";
 import { TRACE_PAGE } from "../store/paths.ts";
-import { readPublications } from "../store/publish.ts";
+import { readPublications } from "../run/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";

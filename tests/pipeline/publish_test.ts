@@ -4,7 +4,7 @@ import { ConfigError } from "../../pipeline/errors.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import type { Graph } from "../../pipeline/plan/graph.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
-import { checkPublishPaths } from "../../pipeline/store/publish.ts";
+import { checkPublishPaths } from "../../pipeline/run/publish.ts";
 import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { manifestText } from "../../pipeline/store/trace.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";

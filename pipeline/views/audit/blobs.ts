@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { isSha256, type Sha256 } from "../../key/hash.ts";
 import { sizeProblem } from "../../store/blobs.ts";
-import { entriesBelow, lookAt } from "../../store/files.ts";
+import { entriesBelow, lookAt } from "../../files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
 import { type Manifest, namedBy, type Trace } from "../../store/trace.ts";
 import { type Audit, isHalfWritten, type SizedFile } from "./finding.ts";

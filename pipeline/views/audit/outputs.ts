@@ -4,10 +4,10 @@
  * @module
  */
 import { join, relative } from "node:path";
-import { type Found, lookAt, sortedEntries } from "../../store/files.ts";
+import { type Found, lookAt, sortedEntries } from "../../files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
 import { TRACE_PAGE } from "../../store/paths.ts";
-import type { Publications } from "../../store/publish.ts";
+import type { Publications } from "../../run/publish.ts";
 import { holdsPage } from "../trace_page.ts";
 import type { Manifests } from "./blobs.ts";
 import { type Audit, type Finding, type SizedFile } from "./finding.ts";

@@ -5,8 +5,32 @@
  * @module
  */
 import { join } from "node:path";
-import type { Stat } from "./catalog.ts";
-import { LockstepError } from "../errors.ts";
+import { LockstepError } from "./errors.ts";
+
+/** What tells that a file was written to: nobody can set a change time. */
+export interface Stat {
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly mtime: number;
+  /** When content or inode were last changed, in milliseconds since 1970. Deno gives whole seconds. */
+  readonly ctime: number;
+  readonly inode: number;
+}
+
+/** The stat of a file, or `undefined` if there is none. */
+export function statOf(path: string): Stat | undefined {
+  try {
+    return toStat(Deno.statSync(path));
+  } catch (error) {
+    if (isNothing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether two stats agree. */
+export function sameStat(a: Stat, b: Stat): boolean {
+  return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime && a.inode === b.inode;
+}
 
 /** What is at a path. */
 export interface Found {

@@ -5,17 +5,17 @@
  * @module
  */
 import { join } from "node:path";
-import type { ArtifactStore } from "./artifact_store.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Graph, Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
-import { type Content, OutputsFolder } from "./outputs_folder.ts";
-import { parentsOf, publishPathProblem, TRACE_PAGE } from "./paths.ts";
-import { readSealed, writeSealed } from "./sealed.ts";
-import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
-import type { Manifest, OutputRecord, Trace } from "./trace.ts";
-import type { Workspace } from "./workspace.ts";
+import { type Content, OutputsFolder } from "../store/outputs_folder.ts";
+import { parentsOf, publishPathProblem, TRACE_PAGE } from "../store/paths.ts";
+import { readSealed, writeSealed } from "../store/sealed.ts";
+import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
+import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
+import type { Workspace } from "../store/workspace.ts";
 
 /** A file below `outputs/` and where it came from. */
 export interface Publication extends Content {
