@@ -118,7 +118,7 @@ Deno.test("audit finds each of 300 one-byte alterations, and nothing where there
   // In-process: 300 times the same function the command calls.
   const { auditStore } = await import("../../pipeline/views/audit.ts");
   const { LocalStore } = await import("../../pipeline/store/local_store.ts");
-  const store = new LocalStore(project.path("outputs/store"));
+  const store = new LocalStore(project.path("outputs/store"), { reading: true });
   try {
     for (let n = 0; n < 300; n++) {
       const path = files[(n * 7919) % files.length]!;
