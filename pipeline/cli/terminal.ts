@@ -55,51 +55,39 @@ class TextView {
 
   take(event: Event): void {
     this.#live.take(event);
+    this.#count(event);
     switch (event.event) {
       case "plan":
-        this.#total = event.instances;
         return this.#plan(event);
-      case "cached":
-        this.#ended.add(event.instance);
-        return;
-      case "started":
-        this.#ended.delete(event.instance);
+      case "started": {
         // On a terminal it is among the lines below.
-        if (!this.#live.isShown) {
-          const line = `${this.#counter()} ${event.instance} starts: ${event.reason}`;
-          this.#print(cut(line, this.#sink.columns()));
-        }
-        return;
+        if (this.#live.isShown) return;
+        const line = `${this.#counter()} ${event.instance} starts: ${event.reason}`;
+        return this.#print(cut(line, this.#sink.columns()));
+      }
       case "waiting":
         return this.#print(
-          `        ${event.instance} is being made by ${event.owner}; waiting for it`,
+          this.#labelled("", `${event.instance} is being made by ${event.owner}; waiting for it`),
         );
       case "executed":
         return this.#executed(event);
       case "nondeterministic":
-        return this.#say(
-          `differs   ${event.instance}: ${event.what} "${event.name}" was made twice under one key, as ` +
-            `${shorten(event.first)} and ${shorten(event.again)}\n` +
-            this.#indented("a stage must compute the same from the same; both results are kept"),
-        );
+        return this.#say(this.#labelled("differs", unlike(event)));
       case "failed":
-        this.#ended.add(event.instance);
         if (this.#failures.failed(event)) this.#failed(event);
         return;
       case "stopped":
-        this.#ended.add(event.instance);
         return this.#failures.stopped(event);
       case "skipped":
-        this.#ended.add(event.instance);
         return this.#failures.skipped(event);
       case "damaged":
-        return this.#say(`damaged   ${event.path}\n${this.#indented(event.message)}`);
+        return this.#say(this.#labelled("damaged", `${event.path}\n${event.message}`));
       case "note":
-        return this.#labelled("note", event.message);
+        return this.#print(this.#labelled("note", event.message));
       case "page":
-        return this.#print(`page      ${event.path}`);
+        return this.#print(this.#labelled("page", event.path));
       case "lock": {
-        const text = `lock      ${event.path}: ${event.message}`;
+        const text = this.#labelled("lock", `${event.path}: ${event.message}`);
         return event.holds ? this.#print(text) : this.#say(text);
       }
       case "interrupted":
@@ -107,6 +95,7 @@ class TextView {
         return this.#say(event.message);
       case "summary":
         return this.#summary(event);
+      case "cached":
       case "progress":
       case "log":
       case "published":
@@ -116,16 +105,34 @@ class TextView {
     }
   }
 
+  /** How many instances there are, and which of them ended. */
+  #count(event: Event): void {
+    switch (event.event) {
+      case "plan":
+        this.#total = event.instances;
+        return;
+      case "started":
+        this.#ended.delete(event.instance);
+        return;
+      case "cached":
+      case "executed":
+      case "failed":
+      case "stopped":
+      case "skipped":
+        this.#ended.add(event.instance);
+        return;
+    }
+  }
+
   #plan(event: Extract<Event, { event: "plan" }>): void {
     const { estimateSeconds: seconds, instances, jobs } = event;
     const about = seconds === null || seconds === 0 ? "" : `, about ${duration(seconds)}`;
-    this.#print(`Lockstep  ${event.experiment}, profile ${event.profile}`);
-    this.#print(`backend   ${event.backend}: ${event.backendReason}`);
-    this.#print(`plan      ${instances} instances on ${jobs} jobs${about}`);
+    this.#print(this.#labelled("Lockstep", `${event.experiment}, profile ${event.profile}`));
+    this.#print(this.#labelled("backend", `${event.backend}: ${event.backendReason}`));
+    this.#print(this.#labelled("plan", `${instances} instances on ${jobs} jobs${about}`));
   }
 
   #executed({ instance, seconds, metrics }: Extract<Event, { event: "executed" }>): void {
-    this.#ended.add(instance);
     let line = `${this.#counter()} ${instance}  ${duration(seconds)}`;
     for (const [name, value] of Object.entries(metrics)) {
       const longer = `${line}  ${name} ${figure(value)}`;
@@ -149,15 +156,15 @@ class TextView {
     if (this.#interrupted) return;
     const parts = [`${event.executed} ran`, `${event.cached} up to date`];
     if (event.failed > 0) parts.push(`${event.failed} failed or could not run`);
-    this.#say(`done      ${parts.join(", ")}, ${duration(event.seconds)}`);
+    this.#say(this.#labelled("done", `${parts.join(", ")}, ${duration(event.seconds)}`));
   }
 
   #counter(): string {
     return `[${String(this.#ended.size).padStart(String(this.#total).length)}/${this.#total}]`;
   }
 
-  #labelled(label: string, text: string): void {
-    this.#print(label.padEnd(INDENT.length) + this.#indented(text).slice(INDENT.length));
+  #labelled(label: string, text: string): string {
+    return label.padEnd(INDENT.length) + this.#indented(text).slice(INDENT.length);
   }
 
   #indented(text: string): string {
@@ -172,4 +179,10 @@ class TextView {
   #say(text: string): void {
     this.#live.above(`${text}\n`);
   }
+}
+
+function unlike(event: Extract<Event, { event: "nondeterministic" }>): string {
+  const { instance, what, name, first, again } = event;
+  return `${instance}: ${what} "${name}" was made twice under one key, as ${shorten(first)} and ` +
+    `${shorten(again)}\na stage must compute the same from the same; both results are kept`;
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { textView } from "../../pipeline/cli/terminal.ts";
 import type { Event } from "../../pipeline/event.ts";
 import { toyProject } from "../rig/project.ts";
@@ -140,4 +140,37 @@ Deno.test("an interrupted run says how much is done and what goes on from where"
 steps/ann/1, steps/ann/2, steps/bob/1, steps/bob/2 go on from the last checkpoint
 `,
   );
+});
+
+Deno.test("--fail-fast ends the run at the first failure; without it what can go on does", async () => {
+  using project = toyProject();
+  project.edit("experiments/toy.yaml", "bob: {", "bob: { steps: { fail: true },");
+  const slow = ["reproduce", "--jobs", "4", "--set", "steps.delayMs=500"];
+  const fast = await project.run([...slow, "--fail-fast"]);
+  assertEquals(fast.code, 1);
+  assert(/stopped {3}.*steps\/ann\/1/.test(fast.stdout), fast.stdout);
+  assertEquals(
+    (await project.run([...slow, "--fail-fast", "--json"])).events.at(-1)!.event,
+    "summary",
+  );
+  const slower = await project.run(slow);
+  assertEquals(slower.code, 1);
+  assert(
+    /failed {4}steps\/bob\/., steps\/bob\/.\n {10}Cannot grow: told to fail\nnot run {3}gather\n/
+      .test(slower.stdout),
+    slower.stdout,
+  );
+  assert(/steps\/ann\/2 {2}[\d.]+ s/.test(slower.stdout), slower.stdout);
+});
+
+Deno.test("a bug's stack has no frames of the engine", async () => {
+  using project = toyProject();
+  project.edit(
+    "stages/steps.run.ts",
+    "let state",
+    'if (seed) throw new TypeError("odd");\n  let state',
+  );
+  const { stdout } = await project.run(["reproduce", "--only", "steps/ann/1"]);
+  const frames = stdout.split("\n").filter((line) => /^\s+at /.test(line));
+  assert(frames.length > 0 && frames.every((line) => line.includes("stages/steps.run.ts")), stdout);
 });

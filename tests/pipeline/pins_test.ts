@@ -44,7 +44,9 @@ Deno.test("a file without a checksum is pinned as it was first seen, and a chang
   const run = async (...args: string[]) => {
     const before = requests;
     const { code, stdout, stderr } = await project.run(["reproduce", ...args]);
-    return { code, text: stdout + stderr, requests: requests - before };
+    // Lines are broken to fit.
+    const text = `${stdout}${stderr}`.replaceAll(/\s+/g, " ");
+    return { code, text, requests: requests - before };
   };
   const pins = "lock/pins.lock";
   const pinned = () => project.read(pins).split("\n").filter((line) => !line.startsWith("#"));
