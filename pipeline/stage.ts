@@ -31,7 +31,7 @@ export interface OutputSpec<P> {
   /** `file`: one file; `folder`: any number of files below one folder, hashed as a sorted list. */
   readonly kind: "file" | "folder";
   readonly exactness: Exactness;
-  /** Path below `outputs/` at which a copy is laid for people to read. */
+  /** Path below `outputs/` at which a copy is written for people to read. */
   readonly publish?: (params: P) => string;
 }
 

@@ -41,7 +41,7 @@ function printText(comparison: Comparison, print: Print): void {
   print(
     `${runs.both.length} instances in both: ${same} the same, ${unmoved} with another key and the ` +
       `same result, ${changed} changed` +
-      (uncompared ? `, ${uncompared} measured anew and not compared` : "") +
+      (uncompared ? `, ${uncompared} measured again and not compared` : "") +
       (unstable ? `, ${unstable} with another result under the same key` : ""),
   );
   if (runs.onlyBefore.length > 0) print(`only in A: ${listed(runs.onlyBefore)}`);

@@ -11,7 +11,7 @@ import { readText } from "../files.ts";
 const HEAD_BYTES = 2 << 20;
 /** The end is in two parts of which the older goes when the newer is full. */
 const PART_BYTES = 1 << 20;
-/** Stands at the end of the beginning once something after it is gone. */
+/** Is at the end of the beginning once something after it is gone. */
 const GAP = "\n… the middle of this log is left out …\n";
 /** How much of its end a failure shows. */
 const SHOWN_LINES = 20;

@@ -17,7 +17,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return { html: strings[0] + text.join("") };
 }
 
-/** Takes a string for HTML as it stands; only for text made here. */
+/** Takes a string for HTML as it is; only for text made here. */
 export function trusted(text: string): Html {
   return { html: text };
 }
@@ -60,7 +60,7 @@ svg { stroke: var(--mark); fill: none; display: block; }
 @media print { body { max-width: none; margin: 0; } }
 `;
 
-/** A whole page. `head` is put into its head as it stands. */
+/** A whole page. `head` is put into its head as it is. */
 export function htmlPage(
   title: string,
   { body, head = { html: "" } }: { readonly body: Html; readonly head?: Html },

@@ -1,6 +1,6 @@
 /**
  * What a run leaves while it goes on, for whoever watches from another process: one small file that
- * is written anew at most twice a second, and removed at the end.
+ * is written again at most twice a second, and removed at the end.
  *
  * A killed run leaves its file behind; the lock it held has ended with it, and tells.
  *
@@ -78,7 +78,7 @@ export interface LiveOptions {
 }
 
 /**
- * Starts to leave a run's state in the store. Whatever keeps it from being written is let go: a run
+ * Starts to leave a run's state in the store. What keeps it from being written is ignored: a run
  * must not fail for want of an audience.
  */
 export async function openLive(
@@ -292,7 +292,7 @@ function takeProgress(
 ): void {
   const { first, progress } = running;
   if (first?.unit !== unit || done < (progress?.done ?? 0)) running.first = { done, unit, at };
-  // A stage need not repeat all its figures: one that it left out still stands.
+  // A stage need not repeat all its figures: one that it left out still holds.
   running.progress = { done, total, unit, values: { ...progress?.values, ...values } };
   running.at = at;
   for (const [name, value] of Object.entries(values ?? {})) {

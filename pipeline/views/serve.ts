@@ -99,7 +99,7 @@ async function respond(request: Request, site: Site): Promise<Response> {
 function files(folder: string, pathname: string, head: boolean): Response {
   const found = findPath(folder, pathname);
   if (!found && pathname === "/") return answer(404, "Nothing was run yet; see /live for runs");
-  if (!found) return answer(404, "Nothing stands here");
+  if (!found) return answer(404, "Nothing is here");
   if (found.kind === "file") return file(found, head);
   if (!pathname.endsWith("/")) {
     const location = `/${found.segments.map(encodeURIComponent).join("/")}/`;

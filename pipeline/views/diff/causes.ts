@@ -145,7 +145,7 @@ function groupByRoot(
       direct: [...direct].sort(),
       through: [...through].sort(),
     }))
-    // What only one run has is told apart; as a cause it counts where it reached something.
+    // What only one run has is kept apart; as a cause it counts where it reached something.
     .filter(({ kind, through }) =>
       kind === "ingredient" || kind === "unstable" || through.length > 0
     );

@@ -31,10 +31,10 @@ export function diffJson(before: string, now: string): LeafDiff | undefined {
   for (const path of [...new Set([...old.keys(), ...current.keys()])].sort()) {
     const [a, b] = [old.get(path), current.get(path)];
     if (a === b) continue;
-    // A digest says only that something else changed, which is told where it did.
+    // A digest says only that something else changed, which is reported where it did.
     if (isDigest(a) && isDigest(b)) continue;
     if (typeof a === "number" && typeof b === "number") numbers++;
-    // A measured number that is there in one run only is told by what it belongs to.
+    // A measured number that is there in one run only is reported with what it belongs to.
     else if (typeof (a ?? b) !== "number" || (a !== undefined && b !== undefined)) {
       words.push({ path, before: text(a), now: text(b) });
     }

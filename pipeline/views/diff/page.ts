@@ -28,7 +28,7 @@ export function diffPage(comparison: Comparison): string {
     ${rows([
       ["the same key and result", counts.same],
       ["another key, the same result", counts.unmoved],
-      ["another key, measured anew and not compared", counts.uncompared],
+      ["another key, measured again and not compared", counts.uncompared],
       ["changed", counts.changed],
       ["another result under the same key", counts.unstable],
       ["only in A", counts.onlyBefore],

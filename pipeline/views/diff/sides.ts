@@ -1,5 +1,5 @@
 /**
- * The two runs of a comparison, and how an instance stands in both.
+ * The two runs of a comparison, and what became of an instance in both.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface Side {
 }
 
 /**
- * How an instance of both runs stands: `same` key and result; `unstable`: same key, other result;
+ * What became of an instance of both runs: `same` key and result; `unstable`: same key, other result;
  * `unmoved`: other key, same result; `changed`: other key, other result; `uncompared`: other key, and
  * all outputs measured, of which no two runs are compared.
  */

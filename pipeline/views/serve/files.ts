@@ -111,7 +111,7 @@ ${
         `
     )
   }</table>
-${entries.length === 0 ? html`<p>Nothing stands here yet.</p>` : html``}`;
+${entries.length === 0 ? html`<p>Nothing is here yet.</p>` : html``}`;
   return htmlPage(title, { body });
 }
 

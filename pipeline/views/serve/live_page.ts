@@ -28,7 +28,7 @@ export function livePage(runs: readonly LiveRun[], now: number): string {
 <main>${liveRuns(runs, now)}</main>
 <p id="lost" class="failed" hidden>The server does not answer.</p>
 <script>${{ html: SCRIPT }}</script>`;
-  // Without scripts the page is fetched anew.
+  // Without scripts the page is fetched again.
   const head = html`<noscript><meta http-equiv="refresh" content="3"></noscript>`;
   return htmlPage("Runs going on", { body, head });
 }

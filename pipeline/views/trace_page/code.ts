@@ -1,5 +1,5 @@
 /**
- * What instances ran: many share a bundle, so it stands once.
+ * What instances ran: many share a bundle, so it is there once.
  *
  * @module
  */

@@ -174,7 +174,7 @@ function paramValue(value: string, { shown }: View): Html {
   let text: unknown;
   try {
     text = JSON.parse(value);
-  } catch { /* shown as it stands */ }
+  } catch { /* shown as it is */ }
   if (typeof text === "string" && shown.makers.has(text)) {
     return html`<a href="#${text}"><code>${text}</code></a>`;
   }

@@ -45,7 +45,7 @@ export function definitions(facts: readonly (readonly [string, Html])[]): Html {
 }
 
 /** Rows beyond which a table that may be folded is. */
-const MOST_ROWS = 40;
+const MAX_ROWS = 40;
 
 /**
  * A table with a caption; nothing if it has no row.
@@ -62,7 +62,7 @@ export function table(
   },
 ): Html {
   if (rows.length === 0) return NOTHING;
-  const folded = foldable && rows.length > MOST_ROWS;
+  const folded = foldable && rows.length > MAX_ROWS;
   const whole = html`
     <table>
       <caption>${caption}</caption>
