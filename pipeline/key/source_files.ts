@@ -76,25 +76,44 @@ export class SourceFiles {
   }
 }
 
-/**
- * Whether every file of a record has the content it had: by its stat where that tells, else by
- * reading it. Paths that were looked at before are not looked at twice.
- */
-export function unchangedSince({ at, files }: SourceRecord, seen: Map<string, boolean>): boolean {
-  return Object.entries(files).every(([path, { stat, sha256: digest }]) => {
-    const id = `${path}\n${digest}`;
-    let same = seen.get(id);
-    if (same === undefined) seen.set(id, same = isUnchanged(path, { stat, digest, at }));
-    return same;
-  });
+/** What is found out about files that several records name: each is looked at once. */
+export class Recheck {
+  readonly #at = Date.now();
+  /** Path and digest to the file as it is; `undefined` if it has another content. */
+  readonly #seen = new Map<string, SourceFile | undefined>();
+
+  /**
+   * A record of the same files, if all have the content they had: by their stat where that tells, else
+   * by reading them. It is the given one if nothing was read, else one that spares the reading next
+   * time; `undefined` if a file has another content.
+   */
+  unchanged(record: SourceRecord): SourceRecord | undefined {
+    const { at, files } = record;
+    const now: Record<string, SourceFile> = {};
+    let same = true;
+    for (const [path, file] of Object.entries(files)) {
+      const id = `${path}\n${file.sha256}`;
+      if (!this.#seen.has(id)) this.#seen.set(id, lookAgain(path, file, at));
+      const found = this.#seen.get(id);
+      if (!found) return undefined;
+      same &&= sameStat(found.stat, file.stat) && isSettled(found.stat, at);
+      now[path] = found;
+    }
+    return same ? record : { at: this.#at, files: now };
+  }
 }
 
-function isUnchanged(
-  path: string,
-  { stat, digest, at }: { stat: Stat; digest: Sha256; at: number },
-): boolean {
-  const now = statOf(path);
-  if (!now) return false;
-  if (sameStat(now, stat) && Math.max(now.mtime, now.ctime) < at - RECENT_MS) return true;
-  return sha256(Deno.readFileSync(path)) === digest;
+/** Whether a file was written so long before that another write has another time. */
+function isSettled(stat: Stat, at: number): boolean {
+  return Math.max(stat.mtime, stat.ctime) < at - RECENT_MS;
+}
+
+/** The file as it is, the given one if its stat tells; `undefined` if its content is another. */
+function lookAgain(path: string, file: SourceFile, at: number): SourceFile | undefined {
+  const stat = statOf(path);
+  if (!stat) return undefined;
+  if (sameStat(stat, file.stat) && isSettled(stat, at)) return file;
+  return sha256(Deno.readFileSync(path)) === file.sha256
+    ? { stat, sha256: file.sha256 }
+    : undefined;
 }

@@ -16,7 +16,7 @@ import {
 import { type Sha256, sha256 } from "../key/hash.ts";
 import { bundlePackages, type PackageBundle, type PackageImport } from "../key/package_bundle.ts";
 import { MissingPackageError, Packages } from "../key/packages.ts";
-import { SourceFiles, type SourceRecord, unchangedSince } from "../key/source_files.ts";
+import { Recheck, SourceFiles, type SourceRecord } from "../key/source_files.ts";
 import type { ArtifactStore } from "./artifact_store.ts";
 import { lookAt, readBytes } from "../files.ts";
 import type { LocalStore } from "./local_store.ts";
@@ -52,12 +52,14 @@ export async function loadBundles(
   store: LocalStore,
 ): Promise<Map<string, Bundle>> {
   const bundles = new Map<string, Bundle>();
-  const seen = new Map<string, boolean>();
+  const recheck = new Recheck();
   for (const stage of stages) {
     const known = readRecord(store, stage);
     if (!known || known.format !== BUNDLE_FORMAT || known.root !== root) continue;
-    if (!unchangedSince(known.files, seen)) continue;
-    if (holdsCode(store, known.bundle)) bundles.set(stage, known.bundle);
+    const files = recheck.unchanged(known.files);
+    if (!files || !holdsCode(store, known.bundle)) continue;
+    bundles.set(stage, known.bundle);
+    if (files !== known.files) remember({ ...known, files }, store);
   }
   const stale = stages.filter((stage) => !bundles.has(stage));
   if (stale.length === 0) return bundles;
@@ -173,11 +175,13 @@ function keep(
   }
   const place = mapPath(store, bundle.code);
   if (isFree(store, place)) writeSealed(place, { code: bundle.code, map } satisfies SourceMap);
-  const record: Remembered = {
-    ...{ stage, format: BUNDLE_FORMAT, root, files: files.record(read), bundle },
-  };
-  if (isFree(store, recordPath(store, stage))) writeSealed(recordPath(store, stage), record);
+  remember({ stage, format: BUNDLE_FORMAT, root, files: files.record(read), bundle }, store);
   return bundle;
+}
+
+function remember(record: Remembered, store: LocalStore): void {
+  const path = recordPath(store, record.stage);
+  if (!store.catalog.inMemory && isFree(store, path)) writeSealed(path, record);
 }
 
 /** Where it is kept which bundle a stage has, and from which files it was made. */

@@ -57,3 +57,27 @@ Deno.test("a file written again within its clock's tick is compared by its conte
     store.close();
   }
 });
+
+Deno.test("files with new times and the content they had are read once more, not at every start", async () => {
+  using project = toyProject();
+  const store = new LocalStore(project.path("outputs/store"));
+  const recorded = () => STAGES.map((stage) => project.read(`outputs/store/code/${stage}.json`));
+  try {
+    const before = await loadBundles(project.root, STAGES, store);
+    const made = recorded();
+    // As after a checkout, long ago.
+    const long = new Date(Date.now() - 3_600_000);
+    Deno.utimeSync(project.path("lib/grow.ts"), long, long);
+    await new Promise((resolve) => setTimeout(resolve, 2100));
+    assertEquals(await loadBundles(project.root, STAGES, store), before);
+    const refreshed = recorded();
+    assertEquals(refreshed.map((text, i) => text === made[i]), [false, false, false]);
+    await loadBundles(project.root, STAGES, store);
+    assertEquals(recorded(), refreshed);
+    project.edit("lib/grow.ts", "factor = 3", "factor = 7");
+    const after = await loadBundles(project.root, STAGES, store);
+    assertEquals(before.get("steps")!.code === after.get("steps")!.code, false);
+  } finally {
+    store.close();
+  }
+});
