@@ -31,6 +31,8 @@ export interface OutputSpec<P> {
   /** `file`: one file; `folder`: any number of files below one folder, hashed as a sorted list. */
   readonly kind: "file" | "folder";
   readonly exactness: Exactness;
+  /** Names of what it holds, table to columns, for stages that read it to be checked. In no key. */
+  readonly measures?: Readonly<Record<string, readonly string[]>>;
   /** Path below `outputs/` at which a copy is written for people to read. */
   readonly publish?: (params: P) => string;
 }
