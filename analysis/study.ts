@@ -8,7 +8,7 @@ import { exp, expm1, ln, log1p } from "../models/portable_math.ts";
 import type { Metric, Metrics, Where } from "./spec/axes.ts";
 import type { Paper } from "./spec/published.ts";
 import { median, type SampleSummary, sum, summarize } from "./statistics/sample.ts";
-import type { At, TidyTable, Value } from "./tidy/table.ts";
+import type { At, TidyTable } from "./tidy/table.ts";
 
 /** An axis with those of its values that occur, in display order. */
 export interface Axis {

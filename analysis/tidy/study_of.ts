@@ -4,7 +4,7 @@
  * @module
  */
 import { StageError } from "../../pipeline/errors.ts";
-import type { Axes, Metrics } from "../spec/axes.ts";
+import type { Metrics } from "../spec/axes.ts";
 import type { Paper, Published } from "../spec/published.ts";
 import { type Sources, SOURCES_FORMAT } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
