@@ -81,20 +81,24 @@ export async function openSession(
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
   checkPublishPaths(graph);
-  const used = new Map(graph.map(({ node: { stage } }) => [stage.name, stage]));
+  const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
   const executor = new LocalExecutor();
   const platform = await executor.platform(numeric ? options.backend : "wasm");
   const store = new LocalStore(join(outputs, "store"), storeOptions);
-  const bundles = await loadBundles(project.root, [...used.keys()], store);
+  const stages = new Set([...used.values()].map((stage) => stage.name));
+  const bundles = await loadBundles(project.root, [...stages], store);
   store.catalog.readAhead(name);
   const latest = readLatest(name, store);
   const shared = new Map(
-    [...used].map(([name, stage]) => [name, stageIngredients(stage, bundles.get(name)!, platform)]),
+    [...used].map(([node, stage]) => [
+      node,
+      stageIngredients(stage, bundles.get(stage.name)!, platform),
+    ]),
   );
   const planInput: PlanInput = {
-    shared: (stage) => shared.get(stage)!,
+    shared: (node) => shared.get(node)!,
     outputs: (key) => store.outputs(key),
     previous(instance) {
       const key = latest?.keys[instance.name] ?? store.catalog.latest(instance.name, name)?.key;

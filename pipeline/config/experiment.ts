@@ -12,7 +12,7 @@ import { checkLayers } from "./checks.ts";
 import { type ExperimentFiles, readFiles } from "./files.ts";
 import { documentLayer, type Layer, optionLayer } from "./layer.ts";
 import { resolveMirror } from "./mirror.ts";
-import { bindNodes, checkReferences, type Node } from "./nodes.ts";
+import { bindNodes, checkReferences, type Node, propagateExactness } from "./nodes.ts";
 import { paramsOf } from "./params.ts";
 import { type Coordinates, definitionsOf } from "./references.ts";
 import type { Profile } from "./schema.ts";
@@ -80,7 +80,7 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     name: file.experiment,
     profile: options.profile,
     modified: options.set.length > 0,
-    nodes,
+    nodes: propagateExactness(nodes),
     grid,
     exclude,
     mirror,

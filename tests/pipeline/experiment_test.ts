@@ -215,25 +215,29 @@ Deno.test("the editor's schema in experiments/ is the one this program would wri
   assertEquals(JSON.parse(written), now, "the schema is out of date; run: deno task schema");
 });
 
-Deno.test("timings may be read by a stage whose outputs are all measured, and by no other", () => {
-  const wired = (reader: string) =>
-    load(`experiment: x
-grid: {}
+Deno.test("what is made from timings is measured, however far from them, and nothing else is", () => {
+  const { experiment } = load(`experiment: x
 stages:
-  time: {}
-  reader:
-    stage: ${reader}
-    inputs: { all: time.out }
+  far: { stage: join, inputs: { one: near.out } }
+  near: { stage: both, inputs: { all: [make.out, both.out] } }
+  both: {}
+  beside: { stage: join, inputs: { one: both.table } }
+  apart: { stage: join, inputs: { one: make.out } }
+  make: {}
 profiles: { p: {} }
 `);
-  assertThrows(
-    () => wired("both"),
-    ConfigError,
-    "experiments/x.yaml:7: stages.reader.inputs.all: outputs of a stage that reads timings must " +
-      "all be measured, found time.out measured and reader.table numeric; read it in a stage of " +
-      "its own",
-  );
-  assertEquals(names(wired("time").graph), ["time", "reader"]);
+  const exactness = [...experiment.nodes].map(([name, { stage }]) => [
+    name,
+    Object.values(stage.outputs).map((output) => output.exactness).join(),
+  ]);
+  assertEquals(exactness, [
+    ["far", "measured"],
+    ["near", "measured,measured"],
+    ["both", "measured,numeric"],
+    ["beside", "exact"],
+    ["apart", "exact"],
+    ["make", "exact"],
+  ]);
 });
 
 /** Key of an instance whose inputs all hold what their own instance is called by, less the order. */
