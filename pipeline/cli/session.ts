@@ -80,7 +80,7 @@ export async function openSession(
   const only = matcher(options.only, names, "only");
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
-  checkPublishPaths(graph);
+  checkPublishPaths(graph, name);
   const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);

@@ -165,8 +165,7 @@ function copy(from: string, to: string): void {
 /** What is published and locked, and what `count` made. */
 function resultsOf(root: string): Record<string, string> {
   const paths = [
-    ...filesBelow(join(root, "outputs/report")),
-    ...filesBelow(join(root, "outputs/parts")),
+    ...filesBelow(join(root, "outputs/toy.smoke")),
     join(root, "lock/toy.smoke.lock"),
     join(root, "lock/counting.smoke.lock"),
   ];

@@ -151,7 +151,7 @@ Deno.test("audit names artifact and stage, and --repair makes only what is lost 
   const entries = locked(project);
   alter(blobPath(project, entries.get("steps/bob/2")!.outputs["state"]!), 0);
   Deno.removeSync(blobPath(project, entries.get("word/ann")!.outputs["text"]!));
-  alter(project.path("outputs/report/page.txt"), 5);
+  alter(project.path("outputs/toy.smoke/report/page.txt"), 5);
   project.write("outputs/stray.txt", "no run laid this");
   const found = await project.run(["audit"]);
   assertEquals(found.code, 1);
@@ -312,7 +312,7 @@ Deno.test("what an interrupted run leaves is told, and removed by --repair", asy
 Deno.test("a result edited by hand is written anew, and the edit is kept and told of", async () => {
   using project = toyProject();
   await project.executed();
-  const path = "outputs/report/page.txt", result = project.read(path);
+  const path = "outputs/toy.smoke/report/page.txt", result = project.read(path);
   project.write(path, `${result}my own note\n`);
   const ended = await project.run(["reproduce"]);
   assertEquals(ended.code, 0);

@@ -14,8 +14,11 @@ const ALL = [
 Deno.test("a first run executes every instance, a second none, and results are published", async () => {
   using project = toyProject();
   assertEquals(await project.executed(), ALL);
-  assertStringIncludes(project.read("outputs/report/page.txt"), '{"name":"ann","seed":"1"} Ann 40');
-  assertEquals(project.read("outputs/parts/1ann.txt"), "a=a40\nsub/b=sub/b40");
+  assertStringIncludes(
+    project.read("outputs/toy.smoke/report/page.txt"),
+    '{"name":"ann","seed":"1"} Ann 40',
+  );
+  assertEquals(project.read("outputs/toy.smoke/parts/1ann.txt"), "a=a40\nsub/b=sub/b40");
   assertMatch(project.read("lock/toy.smoke.lock"), /^gather {2}key=[0-9a-f]{64} {2}page=exact:/m);
   const again = await project.run(["reproduce", "--json"]);
   assertEquals(again.events.filter((event) => event.event === "executed"), []);
@@ -134,13 +137,16 @@ Deno.test("what a declaration says and no result shows re-runs nothing; what a r
 Deno.test("another path to publish at moves the copy and runs nothing", async () => {
   using project = toyProject();
   await project.executed();
-  const page = project.read("outputs/report/page.txt");
+  const page = project.read("outputs/toy.smoke/report/page.txt");
   project.edit("stages/gather.ts", '"report/page.txt"', '"report/all.txt"');
   assertEquals(await project.executed(), []);
-  assertEquals(project.read("outputs/report/all.txt"), page);
-  assertEquals([...Deno.readDirSync(project.path("outputs/report"))].length, 1);
+  assertEquals(project.read("outputs/toy.smoke/report/all.txt"), page);
+  assertEquals([...Deno.readDirSync(project.path("outputs/toy.smoke/report"))].length, 1);
   const trace = project.read("outputs/trace/index.html");
-  assertStringIncludes(trace, '<a href="../report/all.txt">outputs/report/all.txt</a>');
+  assertStringIncludes(
+    trace,
+    '<a href="../toy.smoke/report/all.txt">outputs/toy.smoke/report/all.txt</a>',
+  );
   assert(!trace.includes("report/page.txt"), "the trace page names the path of before");
   assertEquals((await project.run(["audit"])).code, 0);
 });
@@ -238,7 +244,7 @@ Deno.test("gathered artifacts of two stages with equal coordinates both count, i
   const ran = await project.executed("--set", "other.text=Changed");
   // The others have the same params and no input, so the same key: made once, used four times.
   assertEquals(ran.map((name) => name.split("/")[0]), ["gather", "other"]);
-  const page = project.read("outputs/report/page.txt");
+  const page = project.read("outputs/toy.smoke/report/page.txt");
   assertEquals(
     await project.executed("--set", "other.text=Changed", "--set", "grid.seed=[2, 1]"),
     [],
@@ -251,7 +257,7 @@ Deno.test("gathered artifacts of two stages with equal coordinates both count, i
     "--force",
     "gather",
   );
-  assertEquals(project.read("outputs/report/page.txt"), page);
+  assertEquals(project.read("outputs/toy.smoke/report/page.txt"), page);
 });
 
 Deno.test("--locked refuses a missing lock at once and notices lines that nothing produces", async () => {
