@@ -117,7 +117,7 @@ function checkDefinitions(layer: Layer, { file, grid, locate }: Known): void {
   for (const name of Object.keys(layer.define ?? {})) {
     const path = ["define", name];
     if (Object.hasOwn(file.include, name)) {
-      const included = join("experiments", file.include[name]!);
+      const included = join("experiments", file.experiment, file.include[name]!);
       throw new ConfigError(
         locate(path, `$${name} is what is included from ${included}; change that file`),
       );

@@ -46,7 +46,7 @@ export interface ExperimentOptions {
 }
 
 /**
- * Reads and validates `experiments/NAME.yaml`.
+ * Reads and validates `experiments/NAME/experiment.yaml`.
  *
  * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
  */

@@ -49,8 +49,8 @@ Deno.test("plan --all lists every instance that is to run, as reproduce --dry-ru
 Deno.test("reasons that differ by instance are counted; an ingredient whose values differ is one reason", async () => {
   using project = toyProject();
   await project.executed();
-  project.edit("experiments/toy.yaml", "text: Ann }", "text: Anne }");
-  project.edit("experiments/toy.yaml", "bob: {", "bob: { steps: { rate: 3 },");
+  project.edit("experiments/toy/experiment.yaml", "text: Ann }", "text: Anne }");
+  project.edit("experiments/toy/experiment.yaml", "bob: {", "bob: { steps: { rate: 3 },");
   await project.executed("--only", "word");
   const edited = await lines(project, "plan");
   const at = edited.findIndex((line) => line.startsWith("steps"));
@@ -59,7 +59,7 @@ Deno.test("reasons that differ by instance are counted; an ingredient whose valu
     "  name 2 × seed 2  2: inputs.text: 17239b6e2501… → 9a4748364820…",
     "  2: params.rate: 1 → 3",
   ]);
-  project.edit("experiments/toy.yaml", "text: Bob }", "text: Rob }");
+  project.edit("experiments/toy/experiment.yaml", "text: Bob }", "text: Rob }");
   await project.executed("--only", "word");
   const both = await lines(project, "plan", "--set", "steps.rate=1");
   assertStringIncludes(both.join("\n"), "name 2 × seed 2  inputs.text differs");
@@ -85,10 +85,14 @@ Deno.test("of several changes the reason is what the user edited: params, then i
 Deno.test("a plan of long names and long reasons fits 80 columns", async () => {
   using project = toyProject();
   const [before, now] = ["A b ".repeat(40), "C d ".repeat(40)];
-  project.edit("experiments/toy.yaml", "text: Ann }", `text: "${before}" }`);
+  project.edit("experiments/toy/experiment.yaml", "text: Ann }", `text: "${before}" }`);
   await project.executed();
-  project.edit("experiments/toy.yaml", before, now);
-  project.edit("experiments/toy.yaml", "  seed: [1, 2]", `  seed: [1, 2, ${"3".repeat(12)}]`);
+  project.edit("experiments/toy/experiment.yaml", before, now);
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "  seed: [1, 2]",
+    `  seed: [1, 2, ${"3".repeat(12)}]`,
+  );
   for (const args of [["plan"], ["plan", "--all"], ["status"]]) {
     const wide = (await lines(project, ...args)).filter((line) => [...line].length > 80);
     assertEquals(wide, [], args.join(" "));

@@ -192,7 +192,7 @@ Deno.test("--repair sets aside a trace whose lost output no run as it stands mak
 
 Deno.test("--repair makes again what one run takes from another, which has moved on", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "smoke: {}", "smoke: {}\n  other: {}");
+  project.edit("experiments/toy/experiment.yaml", "smoke: {}", "smoke: {}\n  other: {}");
   await project.executed();
   assertEquals(await project.executed("--profile", "other"), []);
   await project.executed("--set", "steps.steps=4");
@@ -206,10 +206,10 @@ Deno.test("--repair makes again what one run takes from another, which has moved
 Deno.test("--repair gives up what a profile made that is no more", async () => {
   using project = toyProject();
   const profile = "\n  other: { stages: { steps: { params: { steps: 4 } } } }";
-  project.edit("experiments/toy.yaml", "smoke: {}", `smoke: {}${profile}`);
+  project.edit("experiments/toy/experiment.yaml", "smoke: {}", `smoke: {}${profile}`);
   await project.executed();
   await project.executed("--profile", "other", "--only", "steps");
-  project.edit("experiments/toy.yaml", profile, "");
+  project.edit("experiments/toy/experiment.yaml", profile, "");
   // 4 steps of 3 v + 1 from 1.
   Deno.removeSync(findContent(project.path("outputs/store/blobs"), "Ann 121")[0]!);
   const repaired = await project.run(["audit", "--repair"]);

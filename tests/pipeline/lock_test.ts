@@ -145,7 +145,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   });
   project.edit("main.ts", "stages: {", 'stages: { time: () => import("./stages/time.ts"),');
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  gather:",
     "  time: { each: [name] }\n  sum: { stage: time, inputs: { seconds: time.seconds } }\n  gather:",
   );
@@ -165,7 +165,7 @@ Deno.test("the lock of what is measured is the same after every run from scratch
   const checked = await project.run(["reproduce", "--locked"]);
   assertStringIncludes(checked.stdout, "0 results differ; all 10 are as locked");
   // Without one of them, its line is missed.
-  project.edit("experiments/toy.yaml", "time: { each: [name] }", "time: {}");
+  project.edit("experiments/toy/experiment.yaml", "time: { each: [name] }", "time: {}");
   const missing = await project.run(["reproduce", "--locked"]);
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.stdout, "time/ann is in the lock, and the run has no such instance");
@@ -177,7 +177,7 @@ Deno.test("one stage serves exact and measured inputs: of timings it locks nothi
   const nodes = ["word.text", "time.seconds"].map((output) =>
     `  of_${output.split(".")[0]}: { stage: gather, inputs: { states: ${output} } }\n`
   );
-  project.edit("experiments/toy.yaml", "  gather:", `${nodes.join("")}  gather:`);
+  project.edit("experiments/toy/experiment.yaml", "  gather:", `${nodes.join("")}  gather:`);
   project.edit("stages/gather.ts", ', publish: () => "report/page.txt"', "");
   project.edit("stages/gather.ts", ', publish: () => "parts"', "");
   await project.executed();

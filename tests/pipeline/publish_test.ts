@@ -228,7 +228,11 @@ function below(folder: string): string[] {
 
 Deno.test("each run has a folder of its own, and it never holds files of two", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "smoke: {}", "smoke: {}\n  brief: { grid: { seed: [1] } }");
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "smoke: {}",
+    "smoke: {}\n  brief: { grid: { seed: [1] } }",
+  );
   await project.executed();
   await project.executed("--profile", "brief");
   const parts = (

@@ -52,22 +52,26 @@ Deno.test("an edit re-runs exactly what it can change", async () => {
     }, ["gather"]],
     ["a title", () => {
       project.edit(
-        "experiments/toy.yaml",
+        "experiments/toy/experiment.yaml",
         "logs: steps.log }",
         "logs: steps.log }\n    params: { title: Everyone }",
       );
     }, ["gather"]],
     ["a value of one grid value", () => {
-      project.edit("experiments/toy.yaml", "{ text: Bob }", "{ text: Robert }");
+      project.edit("experiments/toy/experiment.yaml", "{ text: Bob }", "{ text: Robert }");
     }, ["gather", "steps/bob/1", "steps/bob/2", "word/bob"]],
     ["a param that changes no output: cut off", () => {
-      project.edit("experiments/toy.yaml", "{ text: Ann }", "{ text: Ann, style: loud }");
+      project.edit(
+        "experiments/toy/experiment.yaml",
+        "{ text: Ann }",
+        "{ text: Ann, style: loud }",
+      );
     }, ["word/ann"]],
     ["another seed", () => {
-      project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1, 2, 3]");
+      project.edit("experiments/toy/experiment.yaml", "seed: [1, 2]", "seed: [1, 2, 3]");
     }, ["gather", "steps/ann/3", "steps/bob/3"]],
     ["a seed less", () => {
-      project.edit("experiments/toy.yaml", "seed: [1, 2, 3]", "seed: [2, 3]");
+      project.edit("experiments/toy/experiment.yaml", "seed: [1, 2, 3]", "seed: [2, 3]");
     }, ["gather"]],
     ["a helper that the steps use", () => {
       project.edit("lib/grow.ts", "+ 1;", "+ 2;");
@@ -109,7 +113,11 @@ Deno.test("what a declaration says and no result shows re-runs nothing; what a r
       );
     }, []],
     ["a param that never changes what is made", () => {
-      project.edit("experiments/toy.yaml", "{ seed: $seed }", "{ seed: $seed, delayMs: 1 }");
+      project.edit(
+        "experiments/toy/experiment.yaml",
+        "{ seed: $seed }",
+        "{ seed: $seed, delayMs: 1 }",
+      );
     }, []],
     ["another default", () => {
       project.edit(gather, '.default("All")', '.default("Everyone")');
@@ -229,14 +237,14 @@ Deno.test("--locked fails where a result differs from the lock and leaves it as 
 Deno.test("gathered artifacts of two stages with equal coordinates both count, in a fixed order", async () => {
   using project = toyProject();
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  steps:\n    each",
     `  other: { stage: word, each: [name, seed], params: { text: Other } }
   steps:
     each`,
   );
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "states: steps.state,",
     "states: [other.text, steps.state],",
   );
@@ -270,14 +278,14 @@ Deno.test("--locked refuses a missing lock at once and notices lines that nothin
   );
   assertEquals(missing.stdout, "");
   await project.executed();
-  project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1]");
+  project.edit("experiments/toy/experiment.yaml", "seed: [1, 2]", "seed: [1]");
   const fewer = await project.run(["reproduce", "--locked"]);
   assertEquals(fewer.code, 1);
   assertStringIncludes(
     fewer.stdout,
     "steps/ann/2 is in the lock, and the run has no such instance",
   );
-  project.edit("experiments/toy.yaml", "seed: [1]", "seed: [1, 2]");
+  project.edit("experiments/toy/experiment.yaml", "seed: [1]", "seed: [1, 2]");
   project.edit(
     "stages/gather.ts",
     'parts: { kind: "folder", exactness: "exact"',
@@ -363,7 +371,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   });
   project.write("main.ts", mainText(["word", "steps", "gather", "time", "count"]));
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  gather:",
     `  time:
     each: [name, seed]

@@ -41,7 +41,7 @@ async function forgeRow(
 Deno.test("a forged row of the catalogue has nothing published, locked or recorded that is wrong", async () => {
   using project = toyProject();
   const stages = ["word", "steps", "gather"];
-  const here = projectAt(project.root, { stages, experiments: ["toy"] });
+  const here = projectAt(project.root, { stages, experiment: "toy" });
   await reproduceHere(here);
   const files = [PAGE, "outputs/toy.smoke/parts/1ann.txt", "lock/toy.smoke.lock"];
   const right = files.map((path) => project.read(path));
@@ -157,7 +157,7 @@ export function run(context: StageContext<Params>): Promise<void> {
 }`,
   });
   project.write("main.ts", mainText(["word", "steps", "gather", "dice"]));
-  project.edit("experiments/toy.yaml", "  gather:", "  dice: {}\n  gather:");
+  project.edit("experiments/toy/experiment.yaml", "  gather:", "  dice: {}\n  gather:");
   await project.executed();
   const first = project.read("outputs/toy.smoke/dice.txt");
   const again = await project.run(["reproduce", "--json", "--force", "dice"]);
