@@ -403,6 +403,79 @@ profiles: { p: {} }
   );
 });
 
+/** Reads an experiment that includes one file, under its name, and hands it to a stage that checks it. */
+function including(name: string, content: string) {
+  const rows = defineStage({
+    name: "rows",
+    params: z.strictObject({
+      rows: z.array(
+        z.strictObject({ source: z.string(), value: z.string().regex(/^\d+$/, "must be digits") }),
+      )
+        .default([]),
+      text: z.string().min(1).default("-"),
+    }),
+    inputs: {},
+    outputs: { out: file },
+  }) as Stage;
+  const param = name.endsWith(".csv") ? "rows" : "text";
+  const text = `experiment: x
+include: { more: ${name} }
+stages:
+  rows:
+    params: { ${param}: $more }
+profiles: { p: {} }
+`;
+  return params(loadFiles({ "experiment.yaml": text, [name]: content }, [rows]).graph, "rows");
+}
+const brokenIn = (name: string, content: string) =>
+  assertThrows(() => including(name, content), ConfigError).message;
+
+Deno.test("an included CSV is a list of records, and an error in one names its line", () => {
+  const csv = 'source,value\n"Table 1,\nthe ""first""",5\n\n\r\nTable 2,6\r\n';
+  assertEquals(including("more.csv", csv), {
+    rows: [{ source: 'Table 1,\nthe "first"', value: "5" }, { source: "Table 2", value: "6" }],
+    text: "-",
+  });
+  assertEquals(
+    brokenIn("more.csv", `${csv}"Table\n3",x\nTable 4,"y\ny"\n`),
+    'experiments/x/more.csv:7: value: must be digits, found "x"\n' +
+      "  from experiments/x/experiment.yaml:5: stages.rows.params.rows: $more\n" +
+      'experiments/x/more.csv:9: value: must be digits, found "y\\ny"\n' +
+      "  from experiments/x/experiment.yaml:5: stages.rows.params.rows: $more",
+  );
+  const of = (content: string) => brokenIn("more.csv", content);
+  assertStringIncludes(of("source,page\na,b\n"), 'more.csv:2: page: unknown key "page"');
+  assertEquals(of(""), "experiments/x/more.csv:1: must have a header, found nothing");
+  assertEquals(
+    of("\na,,b\n"),
+    "experiments/x/more.csv:2: column 2 must have a name of its own in the header, found none",
+  );
+  assertEquals(
+    of("a,b,a\n"),
+    'experiments/x/more.csv:1: column 3 must have a name of its own in the header, found "a" twice',
+  );
+  assertEquals(
+    of('source,value\n"a\nb",1\n\nc\n'),
+    "experiments/x/more.csv:5: must have 2 fields, as the header has, found 1",
+  );
+  assertStringIncludes(of('source,value\n"a\nb",1\n\nc,d"\n'), "more.csv:5: not valid CSV: bare");
+  assertEquals(
+    of('source,value\na,"1\n'),
+    'experiments/x/more.csv:2: not valid CSV: extraneous or missing " in quoted-field',
+  );
+});
+
+Deno.test("included Markdown is one text", () => {
+  assertEquals(including("more.md", "# Title\n\nA: b.\n"), {
+    rows: [],
+    text: "# Title\n\nA: b.\n",
+  });
+  assertStringIncludes(
+    brokenIn("more.md", ""),
+    "experiments/x/more.md:1: must have at least 1 character",
+  );
+});
+
 Deno.test("a line is that of the key in question, in whatever style it is written", () => {
   const of = (text: string) =>
     assertThrows(() => loadFiles({ "experiment.yaml": text }, others), ConfigError).message.match(
