@@ -7,6 +7,7 @@ import { type Experiment, loadExperiment } from "../config/experiment.ts";
 import { experimentNames } from "../config/files.ts";
 import { ConfigError, UsageError } from "../errors.ts";
 import { buildGraph, type Graph } from "../plan/graph.ts";
+import { checkInstances } from "../plan/surroundings.ts";
 import type { Stage } from "../stage.ts";
 import type { Options } from "./options.ts";
 import { profilesOf } from "./profiles.ts";
@@ -55,7 +56,9 @@ export async function openExperiment(project: Project, options: Options): Promis
     throw mistaken(project, { wanted, profile }) ?? error;
   }
   const name = `${experiment.name}.${experiment.profile}`;
-  return { experiment, name, all: buildGraph(experiment) };
+  const all = buildGraph(experiment);
+  await checkInstances(all, experiment);
+  return { experiment, name, all };
 }
 
 /** What is wrong where an experiment is named as a profile, or a profile as an experiment. */
