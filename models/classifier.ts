@@ -10,7 +10,7 @@
 import * as tf from "@tensorflow/tfjs";
 import type { Batch } from "./batch.ts";
 import { fuse, type Fused, fusionSpecs } from "./fusion.ts";
-import type { Encoding, Fusion, GateReduce } from "./names.ts";
+import { type Encoding, entersAttention, type Fusion, type GateReduce } from "./names.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
@@ -106,11 +106,6 @@ function relativeSpecs(block: string, config: ClassifierConfig): ParameterSpec[]
     shape,
     initial: { kind: "uniform", bound },
   }));
-}
-
-/** Whether positions enter the attention, so that there is no P to fuse. */
-export function entersAttention(encoding: Encoding): boolean {
-  return encoding === "rope_attention" || encoding === "relative_attention";
 }
 
 /** A classifier's outputs for a batch. */
