@@ -67,6 +67,14 @@ export interface Surroundings {
   readonly inputs: Readonly<Record<string, readonly Feed[]>>;
 }
 
+/** What a stage says of itself in a plan: lines, or a small table. */
+export type Preview = readonly string[] | {
+  readonly title: string;
+  readonly columns: readonly string[];
+  /** As many cells each as there are columns. */
+  readonly rows: readonly (readonly string[])[];
+};
+
 /** An output that feeds an input. */
 export interface Feed {
   /** The stage's name in the experiment, and its output. */
@@ -115,6 +123,11 @@ export interface Stage<P = unknown> {
     params: P,
     surroundings: Surroundings,
   ) => readonly Violation[] | Promise<readonly Violation[]>;
+  /**
+   * What `plan` prints for an instance below the stages, such as what this run could decide. What is
+   * heavy is imported in it.
+   */
+  readonly preview?: (params: P, surroundings: Surroundings) => Preview | Promise<Preview>;
 }
 
 /** What a stage does: writes every declared output, from its params and inputs alone. */

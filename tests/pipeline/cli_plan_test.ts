@@ -98,3 +98,43 @@ Deno.test("a plan of long names and long reasons fits 80 columns", async () => {
     assertEquals(wide, [], args.join(" "));
   }
 });
+
+Deno.test("plan prints what stages say of themselves, as lines or as a table, and as JSON", async () => {
+  using project = toyProject();
+  project.edit(
+    "stages/gather.ts",
+    "  inputs: {",
+    `  preview: async ({ title }, { grid, inputs }) => {
+    await Promise.resolve();
+    return {
+      title: title + " of seeds " + grid.seed,
+      columns: ["claim", "chance"],
+      rows: inputs.states[0].at.slice(0, 2).map(({ name, seed }) => [name + seed, "0." + seed]),
+    };
+  },
+  inputs: {`,
+  );
+  project.edit(
+    "stages/word.ts",
+    "  inputs: {",
+    '  preview: ({ text }) => text === "Ann" ? ["says " + text, "and nothing else"] : [],\n  inputs: {',
+  );
+  const said = [
+    "word/ann:",
+    "  says Ann",
+    "  and nothing else",
+    "",
+    "gather: All of seeds 1,2",
+    "  claim  chance",
+    "  ann1      0.1",
+    "  ann2      0.2",
+    "",
+  ];
+  const printed = await lines(project, "plan");
+  assertEquals(printed.slice(8, 8 + said.length), said);
+  assertStringIncludes(printed[8 + said.length]!, "toy, profile smoke");
+  const { events } = await project.run(["plan", "--json", "--only", "steps"]);
+  assertEquals(events.filter(({ event }) => event as string === "preview"), [
+    { event: "preview", instance: "word/ann", preview: ["says Ann", "and nothing else"] },
+  ] as never);
+});
