@@ -129,6 +129,10 @@ export const FLAGS = {
     repeated: true,
     values: "instances",
   },
+  finished: {
+    help: "run only what gathers results, such as the report, of those that are up to date",
+    commands: ["reproduce", "plan"],
+  },
   force: {
     argument: "GLOB",
     help: "run these instances even if they are up to date",

@@ -166,8 +166,8 @@ export async function finish(
   );
   for (const path of pagesOf(session, published)) listener({ event: "page", path });
   const path = lockPath(project, session);
-  // The lock is what the file as it is produces: no part of a changed or failed run is.
-  const unlocked = experiment.modified || outcome.failed > 0;
+  // The lock is what the file as it is produces: nothing of a changed, failed or unfinished run is.
+  const unlocked = experiment.modified || outcome.failed > 0 || options.finished;
   const locking = { path, whole, listener };
   const agrees = options.locked
     ? await checkLock(session, outcome, locking)

@@ -6,6 +6,7 @@
  */
 import { INTERRUPTED } from "./interrupt.ts";
 import { columns, duration, hanging, wrapping } from "./layout.ts";
+import { leftOutNote } from "./left_out_note.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { previewsOf, printPreviews } from "./plan_previews.ts";
@@ -21,20 +22,21 @@ export async function showPlan(project: Project, options: Options, print: Print)
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
     if (session === undefined) return INTERRUPTED;
-    const note = mirrorNote(session, options, project.root);
+    const notes = [leftOutNote(session), mirrorNote(session, options, project.root)]
+      .filter((note) => note !== undefined);
     const previews = await previewsOf(session);
     if (options.json) {
       printEvents(session, print);
       for (const [instance, preview] of previews) {
         print(JSON.stringify({ event: "preview", instance, preview }));
       }
-      if (note !== undefined) print(JSON.stringify({ event: "note", message: note }));
+      for (const message of notes) print(JSON.stringify({ event: "note", message }));
     } else {
       if (options.all) printInstances(session, print);
       else printStages(session, options, print);
       printPreviews(previews, print);
       printSummary(session, options, print);
-      if (note !== undefined) wrapping(print)(note);
+      notes.forEach(wrapping(print));
     }
     return 0;
   });

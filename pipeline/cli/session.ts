@@ -9,6 +9,7 @@ import { loadBundles } from "../store/code.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
+import { type Finished, onlyFinished } from "../plan/finished.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
@@ -35,6 +36,8 @@ export interface Session extends Wiring {
   readonly latest: LatestRun | undefined;
   readonly planInput: PlanInput;
   readonly decisions: ReadonlyMap<Instance, Decision>;
+  /** With `--finished`: what of the graph is not in it. */
+  readonly leftOut: Finished["leftOut"];
   readonly secondsOf: (instance: Instance) => number | undefined;
   readonly estimate: Estimate;
 }
@@ -106,13 +109,13 @@ export async function openSession(
     },
     forced: options.force.length > 0 ? (instance) => force(instance.name) : () => false,
   };
-  const decisions = await plan(graph, planInput);
+  const planned = await planGraph(graph, planInput, options);
   const secondsOf = expectedSeconds(store, name);
   return {
     experiment,
     name,
     all,
-    graph,
+    ...planned,
     store,
     outputs,
     bundles,
@@ -120,10 +123,21 @@ export async function openSession(
     platform,
     latest,
     planInput,
-    decisions,
     secondsOf,
-    estimate: estimate(decisions, secondsOf, options.jobs),
+    estimate: estimate(planned.decisions, secondsOf, options.jobs),
   };
+}
+
+/** Plans a graph or, with `--finished`, what is left of it. */
+async function planGraph(
+  whole: Graph,
+  planInput: PlanInput,
+  { finished }: Options,
+): Promise<Pick<Session, "graph" | "decisions" | "leftOut">> {
+  const decisions = await plan(whole, planInput);
+  if (!finished) return { graph: whole, decisions, leftOut: new Map() };
+  const { graph, leftOut } = onlyFinished(whole, decisions);
+  return { graph, decisions: await plan(graph, planInput), leftOut };
 }
 
 /**
@@ -131,14 +145,16 @@ export async function openSession(
  * nothing to do: whoever runs an instance, publishes or writes a record takes this.
  */
 export async function sealed(session: Session, options: Options): Promise<Session> {
-  const { store, graph, secondsOf } = session;
+  const { store, secondsOf } = session;
   const planInput: PlanInput = {
     ...session.planInput,
     outputs: (key, how) => sealedOutputs(store, key, how),
   };
-  const decisions = await plan(graph, planInput);
-  const expected = estimate(decisions, secondsOf, options.jobs);
-  return { ...session, planInput, decisions, estimate: expected };
+  const planned = await planGraph(session.graph, planInput, options);
+  const expected = estimate(planned.decisions, secondsOf, options.jobs);
+  // What the catalogue took for finished, and is not, is missing besides.
+  const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
+  return { ...session, ...planned, planInput, leftOut, estimate: expected };
 }
 
 /**
