@@ -35,45 +35,67 @@ export interface Simulation {
 }
 
 /**
- * Verdicts of simulated experiments, a list for each claim; null for a claim of whose effects or
- * spreads nothing is known.
+ * Simulates experiments: given a world, their verdicts as a list for each claim, null for a claim of
+ * whose effects or spreads nothing is known. All worlds have the same draws.
  *
  * Every condition's values are drawn from a normal distribution with the spread that is expected of
  * it, once for all claims that share it.
  */
-export function simulate(
+export function simulator(
   claims: readonly Claim[],
-  options: Prints & Simulation & { readonly world: World },
-): (Verdict[] | null)[] {
-  const { seeds, experiments = 2000 } = options;
+  options: Prints & Simulation,
+): (world: World) => (Verdict[] | null)[] {
+  const { seeds, experiments = 2000, elsewhere } = options;
   const alpha = alphaOf(options.confidence);
-  const models = claims.map((claim) => {
-    const asked = askedBy(claim, options).map((each) => ({ ...each, truth: options.world(each) }));
-    const known = asked.every(({ sd, truth }) => sd !== null && truth !== null);
-    return { source: claim.source, asked, verdicts: known ? [] as Verdict[] : null };
-  });
-  const simulated = models.filter(({ verdicts }) => verdicts !== null);
-  const draws = drawConditions(simulated.flatMap(({ asked }) => asked), seeds * experiments);
-  for (const source of ["paper", "own"] as const) {
-    const own = simulated.filter((model) => model.source === source);
-    const family = familyOf(claims, source, options.elsewhere);
-    for (let experiment = 0; experiment < experiments; experiment++) {
-      const evidence = own.map(({ asked }) =>
-        asked.map(({ terms, truth, question }) => {
-          const sample = new Array<number>(seeds).fill(truth!);
-          for (const { key, scale } of terms) {
-            const drawn = draws.get(key)!;
-            for (let i = 0; i < seeds; i++) sample[i]! += scale * drawn[experiment * seeds + i]!;
-          }
-          return evidenceOf(sample, question);
-        })
-      );
-      ruleOn(evidence, { alpha, family }).forEach(({ verdict }, index) =>
-        own[index]!.verdicts!.push(verdict)
-      );
+  const all = claims.map((claim) => askedBy(claim, options));
+  const draws = drawConditions(all.flat(), seeds * experiments);
+  return (world) => {
+    const found = claims.map((claim, index): Simulated => {
+      const asked = all[index]!.map((each) => ({
+        question: each.question,
+        truth: world(each),
+        terms: each.terms.map(({ key, scale }) => ({ scale, drawn: draws.get(key)! })),
+      }));
+      const known = asked.every(({ truth, terms }) => truth !== null && terms.length > 0);
+      return { source: claim.source, asked, verdicts: known ? [] : null };
+    });
+    for (const source of ["paper", "own"] as const) {
+      const own = found.filter((each) => each.verdicts !== null && each.source === source);
+      const family = familyOf(claims, source, elsewhere);
+      for (let start = 0; start < experiments * seeds; start += seeds) {
+        const evidence = own.map(({ asked }) =>
+          asked.map((each) => evidenceOf(sampleOf(each, { start, seeds }), each.question))
+        );
+        const rulings = ruleOn(evidence, { alpha, family });
+        rulings.forEach(({ verdict }, index) => own[index]!.verdicts!.push(verdict));
+      }
     }
+    return found.map(({ verdicts }) => verdicts);
+  };
+}
+
+/** A comparison with its true mean and the numbers that its changes are drawn from. */
+interface Drawn {
+  readonly question: Asked["question"];
+  readonly truth: number | null;
+  readonly terms: readonly { readonly scale: number; readonly drawn: Float64Array }[];
+}
+
+interface Simulated {
+  readonly source: Claim["source"];
+  readonly asked: readonly Drawn[];
+  readonly verdicts: Verdict[] | null;
+}
+
+function sampleOf(
+  { truth, terms }: Drawn,
+  { start, seeds }: { readonly start: number; readonly seeds: number },
+): number[] {
+  const sample = new Array<number>(seeds).fill(truth!);
+  for (const { scale, drawn } of terms) {
+    for (let i = 0; i < seeds; i++) sample[i]! += scale * drawn[start + i]!;
   }
-  return models.map(({ verdicts }) => verdicts);
+  return sample;
 }
 
 /** Standard normal numbers of every condition. */
@@ -87,8 +109,8 @@ export function chancesOf(
   claims: readonly Claim[],
   options: Prints & Simulation,
 ): (Chances | null)[] {
-  const printed = simulate(claims, { ...options, world: AS_PRINTED });
-  const none = simulate(claims, { ...options, world: NO_EFFECT });
+  const simulate = simulator(claims, options);
+  const [printed, none] = [simulate(AS_PRINTED), simulate(NO_EFFECT)];
   return claims.map((_, index) => {
     const [right, without] = [printed[index]!, none[index]!];
     if (right === null || without === null) return null;

@@ -41,8 +41,9 @@ export function moments(values: readonly number[]): Moments {
   if (n === 1) return { n, mean, sd: null };
   const first = values[0]!;
   if (values.every((value) => value === first)) return { n, mean: first, sd: 0 };
-  const squares = values.map((value) => (value - mean) * (value - mean));
-  return { n, mean, sd: Math.sqrt(sum(squares) / (n - 1)) };
+  let squares = 0;
+  for (const value of values) squares += (value - mean) * (value - mean);
+  return { n, mean, sd: Math.sqrt(squares / (n - 1)) };
 }
 
 /**
