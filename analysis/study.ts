@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { exp, ln } from "../models/portable_math.ts";
 import type { Metric, Metrics, Where } from "./spec/axes.ts";
 import type { Paper } from "./spec/published.ts";
 import { median, sum, summarize } from "./statistics/sample.ts";
@@ -165,41 +164,31 @@ function runsOf(rows: readonly number[], { study, table, metric, values }: {
  * a pair whose `same` columns differ.
  */
 export function changesOf(study: Study, contrast: Contrast): Change[] {
-  const found = partsOf(contrast).map(({ place, minus, weight }) => ({
-    weight,
+  const { at, against, than = null, over = {} } = contrast;
+  const places = spread(over);
+  const parts: { readonly place: At; readonly minus: At | null; readonly sign: 1 | -1 }[] = [];
+  for (const place of places) {
+    const base = { ...at, ...place };
+    parts.push({ place: base, minus: against && { ...base, ...against, ...place }, sign: 1 });
+    if (than !== null) {
+      const other = { ...base, ...than };
+      parts.push({ place: other, minus: against && { ...other, ...against }, sign: -1 });
+    }
+  }
+  const found = parts.map(({ place, minus, sign }) => ({
+    sign,
     bySeed: pairs(study, contrast.metric, { place, minus }),
   }));
   const [first] = found;
   if (first === undefined) return [];
   return [...first.bySeed.keys()].flatMap((seed) => {
-    const own = found.map(({ weight, bySeed }) => ({ weight, pair: bySeed.get(seed) }));
+    const own = found.map(({ sign, bySeed }) => ({ sign, pair: bySeed.get(seed) }));
     if (own.some(({ pair }) => pair === undefined)) return [];
     return [{
       seed,
-      value: sum(own.map(({ weight, pair }) => weight * pair!.value)),
+      value: sum(own.map(({ sign, pair }) => sign * pair!.value)) / places.length,
       rows: own.flatMap(({ pair }) => pair!.rows),
     }];
-  });
-}
-
-/** A condition of a contrast, or two that are compared, and its weight in the whole. */
-export interface Part {
-  readonly place: At;
-  readonly minus: At | null;
-  readonly weight: number;
-}
-
-/** What a contrast is the weighted sum of: one part for each place of `over`, twice with `than`. */
-export function partsOf({ at, against, than = null, over = {} }: Contrast): Part[] {
-  const places = spread(over);
-  const weight = 1 / places.length;
-  return places.flatMap((place) => {
-    const base = { ...at, ...place };
-    const first = { place: base, minus: against && { ...base, ...against, ...place }, weight };
-    if (than === null) return [first];
-    const other = { ...base, ...than };
-    const minus = against && { ...other, ...against };
-    return [first, { place: other, minus, weight: -weight }];
   });
 }
 
@@ -215,7 +204,7 @@ function pairs(
   if (table === undefined || values === undefined) return new Map();
   const scaled = (row: number) => {
     const value = (values[row] as number) * metric.scale;
-    return metric.change === "ratio" ? ln(value) : value;
+    return metric.change === "ratio" ? Math.log(value) : value;
   };
   const select = (at: At) =>
     Map.groupBy(
@@ -249,7 +238,7 @@ function agree(table: TidyTable, [a, b]: readonly [number, number], metric: Metr
 }
 
 /** All combinations of some axes' values; one empty one of none. */
-function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
+export function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
     (places, [axis, values]) =>
       places.flatMap((place) => values.map((value) => ({ ...place, [axis]: value }))),
@@ -259,12 +248,12 @@ function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
 
 /** From the scale that changes are averaged on to what is shown: a ratio's logarithm to percent. */
 export function shownChange(metric: Metric, value: number): number {
-  return metric.change === "ratio" ? 100 * (exp(value) - 1) : value;
+  return metric.change === "ratio" ? 100 * Math.expm1(value) : value;
 }
 
 /** From a shown change to the scale that changes are averaged on. */
 export function testedChange(metric: Metric, shown: number): number {
-  return metric.change === "ratio" ? ln(1 + shown / 100) : shown;
+  return metric.change === "ratio" ? Math.log1p(shown / 100) : shown;
 }
 
 /** An axis by its name; `undefined` if nothing measured has it. */
@@ -345,7 +334,7 @@ export function provenanceOf(study: Study, where: Where | At): Provenance {
 
 /** What a source of the paper prints for a condition: the row that names no other coordinates. */
 export function publishedOf(
-  study: Pick<Study, "published">,
+  study: Study,
   { metric, at, source }: { metric: string; at: At; source?: string | undefined },
 ): PublishedValue | undefined {
   return study.published.find((each) =>

@@ -7,7 +7,8 @@ import { ln } from "../../models/portable_math.ts";
 import type { Metrics } from "../spec/axes.ts";
 import type { Claim, Comparison } from "../spec/claims.ts";
 import { moments, sum } from "../statistics/sample.ts";
-import { keyOf, type Part, partsOf, publishedOf, type PublishedValue } from "../study.ts";
+import { keyOf, type PublishedValue } from "../study.ts";
+import { type Part, partsOf } from "./parts.ts";
 import { type Question, questionOf, scaleOf } from "./question.ts";
 
 /** Where printed numbers are looked up. */
@@ -95,15 +96,31 @@ function meansOf(
   { metric: name }: Comparison,
   { part: { place, minus }, source, prints }: Lookup,
 ): { readonly rows: readonly PublishedValue[]; readonly change: number } | null {
-  const find = (at: Part["place"]) => publishedOf(prints, { metric: name, at, source });
+  const find = (at: Part["place"]) => printedAt(prints, { metric: name, at, source });
   const rows = [place, ...minus === null ? [] : [minus]].map(find);
-  const values = rows.map((row) => row?.value ?? null);
-  if (values.some((value) => value === null)) return null;
-  const [first, second] = values as [number, number | undefined];
-  const found = rows as PublishedValue[];
-  if (second === undefined) return { rows: found, change: first };
+  const found = rows.filter((row) => row !== undefined);
+  if (found.length < rows.length) return null;
+  const [first, second] = found.map(({ value }) => value!);
+  if (second === undefined) return { rows: found, change: first! };
   const ratio = prints.metrics[name]!.change === "ratio";
-  return { rows: found, change: ratio ? ln(first / second) : first - second };
+  return { rows: found, change: ratio ? ln(first! / second) : first! - second };
+}
+
+/** A printed mean: of the rows whose coordinates are a condition's, that which names most of them. */
+function printedAt(
+  { published }: Prints,
+  { metric, at, source }: {
+    readonly metric: string;
+    readonly at: Part["place"];
+    readonly source: string | undefined;
+  },
+): PublishedValue | undefined {
+  const named = ({ at }: PublishedValue) => Object.keys(at).length;
+  const rows = published.filter((row) =>
+    row.metric === metric && row.source === source && row.against === null && row.value !== null &&
+    Object.entries(row.at).every(([axis, value]) => at[axis] === value)
+  );
+  return rows.toSorted((a, b) => named(b) - named(a))[0];
 }
 
 /** A part's difference where the source prints that itself, on the scale that is averaged. */
