@@ -280,7 +280,7 @@ function pairsAt(
 }
 
 /** All combinations of some axes' values; one empty one of none. */
-function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
+export function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
     (places, [axis, values]) =>
       places.flatMap((place) => values.map((value) => ({ ...place, [axis]: value }))),
