@@ -164,31 +164,41 @@ function runsOf(rows: readonly number[], { study, table, metric, values }: {
  * a pair whose `same` columns differ.
  */
 export function changesOf(study: Study, contrast: Contrast): Change[] {
-  const { at, against, than = null, over = {} } = contrast;
-  const places = spread(over);
-  const parts: { readonly place: At; readonly minus: At | null; readonly sign: 1 | -1 }[] = [];
-  for (const place of places) {
-    const base = { ...at, ...place };
-    parts.push({ place: base, minus: against && { ...base, ...against, ...place }, sign: 1 });
-    if (than !== null) {
-      const other = { ...base, ...than };
-      parts.push({ place: other, minus: against && { ...other, ...against }, sign: -1 });
-    }
-  }
-  const found = parts.map(({ place, minus, sign }) => ({
-    sign,
+  const found = partsOf(contrast).map(({ place, minus, weight }) => ({
+    weight,
     bySeed: pairs(study, contrast.metric, { place, minus }),
   }));
   const [first] = found;
   if (first === undefined) return [];
   return [...first.bySeed.keys()].flatMap((seed) => {
-    const own = found.map(({ sign, bySeed }) => ({ sign, pair: bySeed.get(seed) }));
+    const own = found.map(({ weight, bySeed }) => ({ weight, pair: bySeed.get(seed) }));
     if (own.some(({ pair }) => pair === undefined)) return [];
     return [{
       seed,
-      value: sum(own.map(({ sign, pair }) => sign * pair!.value)) / places.length,
+      value: sum(own.map(({ weight, pair }) => weight * pair!.value)),
       rows: own.flatMap(({ pair }) => pair!.rows),
     }];
+  });
+}
+
+/** A condition of a contrast, or two that are compared, and its weight in the whole. */
+export interface Part {
+  readonly place: At;
+  readonly minus: At | null;
+  readonly weight: number;
+}
+
+/** What a contrast is the weighted sum of: one part for each place of `over`, twice with `than`. */
+export function partsOf({ at, against, than = null, over = {} }: Contrast): Part[] {
+  const places = spread(over);
+  const weight = 1 / places.length;
+  return places.flatMap((place) => {
+    const base = { ...at, ...place };
+    const first = { place: base, minus: against && { ...base, ...against, ...place }, weight };
+    if (than === null) return [first];
+    const other = { ...base, ...than };
+    const minus = against && { ...other, ...against };
+    return [first, { place: other, minus, weight: -weight }];
   });
 }
 
@@ -332,14 +342,28 @@ export function provenanceOf(study: Study, where: Where | At): Provenance {
   };
 }
 
-/** What a source of the paper prints for a condition: the row that names no other coordinates. */
+/**
+ * What a source of the paper prints for a condition, or for its difference from `against`.
+ *
+ * A value without a coordinate that others of its metric have is an average over that axis: it stands
+ * for conditions that leave the axis out as well, and for no single one.
+ */
 export function publishedOf(
-  study: Study,
-  { metric, at, source }: { metric: string; at: At; source?: string | undefined },
+  study: Pick<Study, "published">,
+  { metric, at, against = null, source }: {
+    metric: string;
+    at: At;
+    against?: At | null;
+    source?: string | undefined;
+  },
 ): PublishedValue | undefined {
-  return study.published.find((each) =>
-    each.metric === metric && each.against === null &&
+  const own = study.published.filter((each) =>
+    each.metric === metric && (each.against === null) === (against === null)
+  );
+  const axes = [...new Set(own.flatMap((each) => Object.keys(each.at)))];
+  return own.find((each) =>
     (source === undefined || each.source === source) &&
-    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
+    keyOf(each.against ?? {}) === keyOf(against ?? {}) &&
+    axes.every((axis) => each.at[axis] === at[axis])
   );
 }
