@@ -8,7 +8,7 @@ import { atOf, axisOf, provenanceOf, rowsAt, type Study, titleOf } from "../stud
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
 import { byAxes, notesOn } from "./places.ts";
-import { type Cell, type Column, numbers, type Table } from "./table.ts";
+import { type Cell, type Column, linked, numbers, type Table } from "./table.ts";
 
 /** A column of a list, by what the experiment says of it. */
 interface Listed {
@@ -25,13 +25,16 @@ interface Listed {
  * A declared list; null if it has no rows.
  *
  * @param options.anchor A name for the rows of a condition, which are then sorted together.
+ * @param options.rowOf Where a row's number is in the tidy table as measured, if it is there.
  */
 export function listTable(
   study: Study,
-  { id, spec, anchor }: {
+  { id, spec, anchor, rowOf = (row) => row, timed = false }: {
     id: string;
     spec: ListTable;
     anchor?: (row: number) => string;
+    rowOf?: (row: number, column: string) => number | undefined;
+    timed?: boolean;
   },
 ): Table | null {
   const table = study.tidy[spec.list];
@@ -67,7 +70,10 @@ export function listTable(
       withSource(
         listed.map((each): Cell => {
           if (each.column === group && !isFirst(index)) return "";
-          return cellOf(study, { listed: each, value: valueIn(each, row), table, row });
+          return cellOf(study, each, {
+            value: valueIn(each, row),
+            to: linkTo(table.name, rowOf(row, each.column), each.column),
+          });
         }),
         isFirst(index) ? provenanceOf(study, atOf(table, row)).text : "",
       )
@@ -81,7 +87,7 @@ export function listTable(
       ...spec.notes,
       ...notesOn(study, {
         places: rows.map((row) => atOf(table, row)),
-        metrics: listed.flatMap(({ column }) => study.metrics[column] ?? []),
+        timed: timed || listed.some(({ column }) => study.metrics[column]?.timed === true),
       }),
     ],
     data: {
@@ -121,15 +127,17 @@ function columnOf({ title, axis, words, column }: Listed): Column {
   return axis || words ? { title } : numbers(title, column);
 }
 
-function cellOf(study: Study, { listed, value, table, row }: {
-  listed: Listed;
-  value: Value;
-  table: TidyTable;
-  row: number;
-}): Cell {
-  if (listed.axis) return titleOf(study, listed.column, String(value));
+function cellOf(
+  study: Study,
+  { axis, column, scale, digits }: Listed,
+  { value, to }: { value: Value; to: string | undefined },
+): Cell {
+  if (axis) return titleOf(study, column, String(value));
   if (typeof value !== "number") return value ?? NONE;
-  const scaled = value * listed.scale;
-  const digits = listed.digits ?? (Number.isInteger(scaled) ? 0 : 2);
-  return { text: decimal(scaled, digits), to: `row:${table.name}/${row}/${listed.column}` };
+  const scaled = value * scale;
+  return linked(decimal(scaled, digits ?? (Number.isInteger(scaled) ? 0 : 2)), to);
+}
+
+function linkTo(table: string, row: number | undefined, column: string): string | undefined {
+  return row === undefined ? undefined : `row:${table}/${row}/${column}`;
 }

@@ -77,7 +77,7 @@ function partsIn(text: string): string[] {
 /** `["table1", "ag_news"]` is `tableOneAgNews`: letters alone, as TeX has it. */
 function shortName(parts: readonly string[]): string {
   const words = parts.flatMap((part) =>
-    part.normalize("NFD").replace(/\p{M}/gu, "").match(/[a-z]+|[A-Z][a-z]*|\d|[^\x00-\x7f]/giu) ??
+    part.normalize("NFD").replace(/\p{M}/gu, "").match(/[a-z]+|\d|[\p{L}\p{S}]/giu) ??
       []
   );
   return camel(words.map((word) => /^[a-z]/i.test(word) ? word : spelled(word)));

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Metric } from "../spec/axes.ts";
 import {
   atOf,
   axisOf,
@@ -133,7 +132,7 @@ export function placesIn(
 /** What a reader must know of what a table shows: its data, its axes' values, its clock. */
 export function notesOn(
   study: Study,
-  { places, metrics }: { places: readonly At[]; metrics: readonly Metric[] },
+  { places, timed }: { places: readonly At[]; timed: boolean },
 ): string[] {
   const kinds = new Set(places.map((at) => provenanceOf(study, at).kind));
   const shown = study.axes.flatMap(({ name, values }) =>
@@ -150,8 +149,6 @@ export function notesOn(
     ...(kinds.has("synthetic")
       ? ["Synthetic data has no counterpart in the paper; its rows check the pipeline only."]
       : []),
-    ...(metrics.some(({ timed }) => timed === true)
-      ? ["Timings are of the machine that these runs were on, and differ each time."]
-      : []),
+    ...(timed ? ["Timings are of the machine that these runs were on, and differ each time."] : []),
   ];
 }

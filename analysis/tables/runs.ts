@@ -4,7 +4,7 @@
  * @module
  */
 import type { Metric } from "../spec/axes.ts";
-import type { ListTable, SummaryTable, Tables } from "../spec/tables.ts";
+import type { ListTable, Tables } from "../spec/tables.ts";
 import { median } from "../statistics/sample.ts";
 import {
   atOf,
@@ -12,11 +12,12 @@ import {
   type Change,
   changesOf,
   type Contrast,
+  keyOf,
   metricOf,
   shownChange,
   type Study,
 } from "../study.ts";
-import type { TidyTable } from "../tidy/table.ts";
+import type { Columns, TidyTable } from "../tidy/table.ts";
 import { changeUnit, formatsOf, withUnit } from "./format.ts";
 import { listTable } from "./list.ts";
 import {
@@ -28,7 +29,6 @@ import {
   type Sheet,
   whereText,
 } from "./places.ts";
-import { summaryTable } from "./summary.ts";
 import { type Cell, numbers, type Table } from "./table.ts";
 
 /** Every run of each tidy table that metrics are read from. */
@@ -41,42 +41,40 @@ export function everyRun(sheet: Sheet, specs: Tables): Table[] {
   });
 }
 
-function everyOf(sheet: Sheet, table: TidyTable, specs: Tables): Table | null {
-  const { study } = sheet;
+function everyOf({ study }: Sheet, table: TidyTable, specs: Tables): Table | null {
   const metrics = Object.entries(study.metrics).filter(([name, metric]) =>
     metric.table === table.name && table.columns[metric.column ?? name] !== undefined
   );
-  const axes = [...conditionAxes(study, table), study.seeds]
-    .filter((axis) => table.axes.includes(axis));
-  const runs = new Set(
-    Array.from(
-      { length: table.length },
-      (_, row) => JSON.stringify(Object.values(atOf(table, row, axes))),
-    ),
-  );
-  const caption = table.name === "runs"
-    ? "Every run"
-    : `Every run: ${metrics.map(([, { title }]) => title.toLowerCase()).join(", ")}`;
-  if (runs.size < table.length) return everyMedian(sheet, { table, metrics, axes, caption });
-  const shown = metrics.map(([name, metric]) => ({
-    ...{ column: metric.column ?? name, title: metric.title, unit: metric.unit },
-    ...{ scale: metric.scale, digits: metric.digits },
-  }));
-  const known = new Set([...axes, ...shown.map(({ column }) => column)]);
-  const further = listedColumns(specs, table).filter(({ column }) => !known.has(column));
-  const spec: ListTable = {
-    ...{ list: table.name, where: {}, caption },
-    notes: ["Numbers lead to the trace of what measured them."],
-    columns: [
-      ...axes.map((column) => ({ column, scale: 1, unit: "" })),
-      ...shown,
-      ...further,
-    ],
-  };
   const conditions = conditionAxes(study, table);
-  return listTable(study, {
-    ...{ id: everyId(table.name), spec },
-    anchor: (row) => runsAnchor(study, table.name, atOf(table, row, conditions)),
+  const axes = [...conditions, study.seeds].filter((axis) => table.axes.includes(axis));
+  const rows = Array.from({ length: table.length }, (_, row) => row);
+  const groups = [...Map.groupBy(rows, (row) => keyOf(atOf(table, row, axes))).values()];
+  const known = new Set([...axes, ...metrics.map(([name, metric]) => metric.column ?? name)]);
+  const made = groups.length < table.length
+    ? everyMedian(study, { table, metrics, axes, groups })
+    : {
+      study,
+      columns: [
+        ...metrics.map(([name, metric]) => ({
+          ...{ column: metric.column ?? name, title: metric.title, unit: metric.unit },
+          ...{ scale: metric.scale, digits: metric.digits },
+        })),
+        ...listedColumns(specs, table).filter(({ column }) => !known.has(column)),
+      ],
+    };
+  const titles = metrics.map(([, { title }]) => title.toLowerCase()).join(", ");
+  const of = made.study.tidy[table.name]!;
+  return listTable(made.study, {
+    id: everyId(table.name),
+    spec: {
+      ...{ list: table.name, where: {} },
+      caption: table.name === "runs" ? "Every run" : `Every run: ${titles}`,
+      notes: ["Numbers lead to the trace of what measured them."],
+      columns: [...axes.map((column) => ({ column, scale: 1, unit: "" })), ...made.columns],
+    },
+    anchor: (row) => runsAnchor(study, table.name, atOf(of, row, conditions)),
+    rowOf: (row, column) => table.columns[column] === undefined ? undefined : groups[row]![0],
+    timed: metrics.some(([, { timed }]) => timed === true),
   });
 }
 
@@ -98,25 +96,47 @@ function listedColumns(specs: Tables, table: TidyTable): ListTable["columns"] {
 }
 
 /** Where a run has several rows, such as rounds of timing: how many, their median, min and max. */
-function everyMedian(sheet: Sheet, { table, metrics, axes, caption }: {
+function everyMedian(study: Study, { table, metrics, axes, groups }: {
   table: TidyTable;
   metrics: readonly (readonly [string, Metric])[];
-  axes: string[];
-  caption: string;
-}): Table | null {
-  const shared = { over: [], table: table.name };
-  const spec: SummaryTable = {
-    ...{ caption, table: table.name, rows: axes, where: {} },
-    notes: ["Medians lead to the trace of what measured them."],
+  axes: readonly string[];
+  groups: readonly (readonly number[])[];
+}): { readonly study: Study; readonly columns: ListTable["columns"] } {
+  const each = (name: string, of: (values: number[]) => number) =>
+    groups.map((rows) => {
+      const values = rows.map((row) => table.columns[name]![row]).filter((value) =>
+        typeof value === "number"
+      );
+      return values.length === 0 ? null : of(values);
+    });
+  const own = metrics.map(([name, metric]) => ({ name: metric.column ?? name, metric }));
+  const made: Record<string, Columns[string]> = { rows: groups.map((rows) => rows.length) };
+  for (const { name } of own) {
+    made[name] = each(name, median);
+    made[`${name}_min`] = each(name, (values) => values.reduce((a, b) => Math.min(a, b)));
+    made[`${name}_max`] = each(name, (values) => values.reduce((a, b) => Math.max(a, b)));
+  }
+  for (const axis of axes) made[axis] = groups.map(([row]) => table.columns[axis]![row!]!);
+  const column = (name: string, title: string, { unit, scale, digits }: Metric) => ({
+    ...{ column: name, title, unit, scale, digits },
+  });
+  return {
+    study: {
+      ...study,
+      tidy: {
+        ...study.tidy,
+        [table.name]: { ...table, axes, columns: made, length: groups.length },
+      },
+    },
     columns: [
-      { show: "n", title: "Rows", ...shared },
-      ...metrics.flatMap(([metric, { title, unit }]) => [
-        { ...shared, metric, show: "mean" as const, title: withUnit(`${title}: median`, unit) },
-        { ...shared, metric, show: "min_max" as const, title: `${title}: min/max` },
+      { column: "rows", title: "Rows", scale: 1, unit: "" },
+      ...own.flatMap(({ name, metric }) => [
+        column(name, `${metric.title}: median`, metric),
+        column(`${name}_min`, "Min", metric),
+        column(`${name}_max`, "Max", metric),
       ]),
     ],
   };
-  return summaryTable(sheet, everyId(table.name), spec);
 }
 
 /** Every pair of runs behind a change that a table or a claim shows. */
@@ -166,7 +186,10 @@ export function everyPair({ study, pairs }: Sheet): Table | null {
       numbers(withUnit("Change", unit === null ? "" : changeUnit(unit)), "change"),
     ],
     ...{ rows, names, anchors },
-    notes: notesOn(study, { places: contrasts.map(([, { at }]) => at), metrics }),
+    notes: notesOn(study, {
+      places: contrasts.map(([, { at }]) => at),
+      timed: metrics.some(({ timed }) => timed === true),
+    }),
     data: {
       columns: [
         ...["metric", ...axes, ...from.map((axis) => `against_${axis}`)],

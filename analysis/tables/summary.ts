@@ -52,7 +52,7 @@ export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Tabl
       ...intervalNote(spec, study),
       ...notesOn(study, {
         places: parts.shown,
-        metrics,
+        timed: metrics.some(({ timed }) => timed === true),
       }),
     ],
     data: { columns: unique([...axes, ...head.data]), rows: parts.data },

@@ -1,8 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import {
-  bootstrapInterval,
-  resampledMeans,
-} from "../../../analysis/statistics/bootstrap.ts";
+import { bootstrapInterval, resampledMeans } from "../../../analysis/statistics/bootstrap.ts";
 import { holm } from "../../../analysis/statistics/holm.ts";
 import { normalTail } from "../../../analysis/statistics/normal.ts";
 import {
