@@ -5,9 +5,8 @@
  */
 import { StageError } from "../../pipeline/errors.ts";
 import type { Claim } from "../spec/claims.ts";
-import { atOf, metricOf, rowsAt, type Study } from "../study.ts";
+import { atOf, metricOf, partsOf, rowsAt, type Study } from "../study.ts";
 import { comparisonsOf } from "./expected.ts";
-import { partsOf } from "./parts.ts";
 
 /**
  * Refuses a comparison whose coordinates fit several conditions: means over them would be no one's.
@@ -28,7 +27,9 @@ export function refuseAmbiguous(study: Study, claims: readonly Claim[]): void {
             if (found.size < 2) continue;
             throw new StageError(
               `Cannot judge claim "${claim.id}": at must name a value of every axis but ` +
-                `${study.seeds}, found none of "${axis}", which has ${[...found].join(", ")}; name ` +
+                `${study.seeds}, found none of "${axis}", which has ${
+                  [...found].join(", ")
+                }; name ` +
                 "one, or average over them with over",
             );
           }
