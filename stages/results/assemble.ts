@@ -11,7 +11,7 @@ import { compareDatasets, compareEncodings, compareOperators } from "./order.ts"
 import type { PaperLatency, Series, Tables } from "./paper/numbers.ts";
 import { reanalyse } from "./paper/reanalysis.ts";
 import type { Condition, Delta, Results } from "./results.ts";
-import { alphaOf, sum, summarize } from "./statistics/sample.ts";
+import { alphaOf, sum, summarize } from "../../analysis/statistics/sample.ts";
 
 export interface AssembleOptions {
   readonly experiment: string;

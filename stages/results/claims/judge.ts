@@ -4,7 +4,7 @@
  * @module
  */
 import type { Condition, DatasetEntry } from "../results.ts";
-import { holm } from "../statistics/holm.ts";
+import { holm } from "../../../analysis/statistics/holm.ts";
 import type { Claim, Comparison, JudgedClaim, JudgedComparison, Verdict } from "./claim.ts";
 import { decide, holds, measure, type Question } from "./verdict.ts";
 

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { bootstrapInterval } from "../statistics/bootstrap.ts";
-import { equivalenceTest, pairedTTest } from "../statistics/paired_t.ts";
-import { seedsNeeded } from "../statistics/power.ts";
-import { signedRankTest, signTest } from "../statistics/rank_tests.ts";
-import { summarize } from "../statistics/sample.ts";
+import { bootstrapInterval } from "../../../analysis/statistics/bootstrap.ts";
+import { equivalenceTest, pairedTTest } from "../../../analysis/statistics/paired_t.ts";
+import { seedsNeeded } from "../../../analysis/statistics/power.ts";
+import { signedRankTest, signTest } from "../../../analysis/statistics/rank_tests.ts";
+import { summarize } from "../../../analysis/statistics/sample.ts";
 import type { Claim, Outcome, Verdict } from "./claim.ts";
 
 /** What a claim says of one difference; sizes in the unit of the differences. */

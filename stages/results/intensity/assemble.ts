@@ -6,7 +6,7 @@
 import { StageError } from "../../../pipeline/errors.ts";
 import type { Corpus, Located } from "../inputs.ts";
 import { compareDatasets } from "../order.ts";
-import { alphaOf, sum, summarize } from "../statistics/sample.ts";
+import { alphaOf, sum, summarize } from "../../../analysis/statistics/sample.ts";
 import { AVERAGE, type Claim, type Comparison } from "./claim.ts";
 import { findingsOf } from "./findings.ts";
 import type { History, Metrics, Published } from "./inputs.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { sum } from "../statistics/sample.ts";
+import { sum } from "../../../analysis/statistics/sample.ts";
 import type { Published } from "./inputs.ts";
 import type { Results } from "./results.ts";
 import { BASELINE, variantLabel } from "./variants.ts";

@@ -5,7 +5,7 @@
  */
 import type { Verdict } from "../claims/claim.ts";
 import { decide, holds, measure, type Question } from "../claims/verdict.ts";
-import { holm } from "../statistics/holm.ts";
+import { holm } from "../../../analysis/statistics/holm.ts";
 import type { Claim, Comparison, JudgedClaim } from "./claim.ts";
 
 /** Differences of one comparison, one for each pair of runs, and what they were taken on. */

@@ -7,7 +7,7 @@
 import { emptyPanel } from "../chart/delta_chart.ts";
 import { type Chart, seriesLook, wrapText } from "../chart/look.ts";
 import { fixed } from "../format.ts";
-import { sum } from "../statistics/sample.ts";
+import { sum } from "../../../analysis/statistics/sample.ts";
 import type { Results } from "./results.ts";
 import { labelOf, titleOf } from "./tables.ts";
 import { variantLabel } from "./variants.ts";

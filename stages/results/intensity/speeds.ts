@@ -5,7 +5,7 @@
  */
 import type { Located } from "../inputs.ts";
 import { compareText } from "../order.ts";
-import { alphaOf, sum } from "../statistics/sample.ts";
+import { alphaOf, sum } from "../../../analysis/statistics/sample.ts";
 import { type AssembleOptions, type Place, placeOf } from "./assemble.ts";
 import type { Comparison } from "./claim.ts";
 import type { Speed } from "./inputs.ts";

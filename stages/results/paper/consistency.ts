@@ -5,7 +5,7 @@
  */
 import { fixed, points } from "../format.ts";
 import { encodingTitle, operatorTitle, paperDataset } from "../order.ts";
-import { summarize } from "../statistics/sample.ts";
+import { summarize } from "../../../analysis/statistics/sample.ts";
 import { type Cell, cellsOf, tableTitle } from "./cells.ts";
 import { type PaperNumbers, READING_ERROR, type Reanalysis, type Series } from "./numbers.ts";
 

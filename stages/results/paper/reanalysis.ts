@@ -5,7 +5,7 @@
  * @module
  */
 import { measure } from "../claims/verdict.ts";
-import { holm } from "../statistics/holm.ts";
+import { holm } from "../../../analysis/statistics/holm.ts";
 import {
   conflictsOfClaims,
   conflictsOfFigures,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { studentTQuantile, studentTTwoSided } from "../statistics/student_t.ts";
+import { studentTQuantile, studentTTwoSided } from "../../../analysis/statistics/student_t.ts";
 import { cellsOf } from "./cells.ts";
 import type { PaperNumbers, Reanalysis } from "./numbers.ts";
 

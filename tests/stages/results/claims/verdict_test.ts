@@ -152,7 +152,7 @@ Deno.test("a difference that just matters is called equivalent at most one time 
 });
 
 Deno.test("the share of true differences found is the power that was computed", async () => {
-  const { pairedTPower } = await import("../../../../stages/results/statistics/power.ts");
+  const { pairedTPower } = await import("../../../../analysis/statistics/power.ts");
   for (const [seeds, sd] of [[5, 0.03], [5, 0.06], [7, 0.06]] as const) {
     const shares = simulate(0.0651, { seeds, sd, tolerance: 10 });
     const expected = pairedTPower({ effect: 0.0651, sd }, seeds);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { exp } from "../../../models/portable_math.ts";
+import { exp } from "../../models/portable_math.ts";
 import { incompleteBeta } from "./incomplete_beta.ts";
 import { normalTail } from "./normal.ts";
 import type { Alternative } from "./paired_t.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { streamKey, words } from "../../../models/random.ts";
+import { streamKey, words } from "../../models/random.ts";
 
 /** Up to this many values every resample is counted, C(2n−1, n) of them, instead of drawn. */
 const EXACT_UP_TO = 8;

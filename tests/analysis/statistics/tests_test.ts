@@ -2,17 +2,17 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   bootstrapInterval,
   resampledMeans,
-} from "../../../../stages/results/statistics/bootstrap.ts";
-import { holm } from "../../../../stages/results/statistics/holm.ts";
-import { normalTail } from "../../../../stages/results/statistics/normal.ts";
+} from "../../../analysis/statistics/bootstrap.ts";
+import { holm } from "../../../analysis/statistics/holm.ts";
+import { normalTail } from "../../../analysis/statistics/normal.ts";
 import {
   type Alternative,
   equivalenceTest,
   pairedTTest,
-} from "../../../../stages/results/statistics/paired_t.ts";
-import { pairedTPower, seedsNeeded } from "../../../../stages/results/statistics/power.ts";
-import { signedRankTest, signTest } from "../../../../stages/results/statistics/rank_tests.ts";
-import reference from "../../../reference/statistics/tests.json" with { type: "json" };
+} from "../../../analysis/statistics/paired_t.ts";
+import { pairedTPower, seedsNeeded } from "../../../analysis/statistics/power.ts";
+import { signedRankTest, signTest } from "../../../analysis/statistics/rank_tests.ts";
+import reference from "../../reference/statistics/tests.json" with { type: "json" };
 
 /** Asserts agreement to 1e-9 of the expected value's size. */
 function near(actual: number, expected: number, what: string, floor = 1e-15) {

@@ -3,9 +3,9 @@ import {
   studentTQuantile,
   studentTTail,
   studentTTwoSided,
-} from "../../../../stages/results/statistics/student_t.ts";
-import { summarize } from "../../../../stages/results/statistics/sample.ts";
-import reference from "../../../reference/statistics/student_t.json" with { type: "json" };
+} from "../../../analysis/statistics/student_t.ts";
+import { summarize } from "../../../analysis/statistics/sample.ts";
+import reference from "../../reference/statistics/student_t.json" with { type: "json" };
 
 /** Asserts agreement to 1e-9 of the expected value's size, or of 1e-12 near zero. */
 function near(actual: number, expected: number, what: string) {

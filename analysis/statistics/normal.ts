@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { exp, INVERSE_ROOT_TWO_PI } from "../../../models/portable_math.ts";
+import { exp, INVERSE_ROOT_TWO_PI } from "../../models/portable_math.ts";
 
 /**
  * Upper tail P(Z > z) of the standard normal distribution, accurate in the far tail too.

@@ -1,0 +1,70 @@
+/**
+ * What became of claims.
+ *
+ * @module
+ */
+import type { Claim, Comparison } from "../spec/claims.ts";
+
+/** What became of a claim or of one of its comparisons. */
+export type Verdict =
+  | "reproduced"
+  | "direction only"
+  | "equivalent"
+  | "underpowered"
+  | "contradicted"
+  | "not run";
+
+/** What was measured of one comparison. Sizes are as shown; null where there is none. */
+export interface Outcome {
+  readonly n: number;
+  readonly mean: number | null;
+  readonly sd: number | null;
+  readonly interval: readonly [number, number] | null;
+  readonly bootstrap: readonly [number, number] | null;
+  readonly positive: number;
+  readonly negative: number;
+  /** The test that decides, and the p-values for and against what is claimed, uncorrected. */
+  readonly test: string;
+  readonly p: number | null;
+  readonly against: number | null;
+  readonly signedRankP: number | null;
+  /** Seeds at which the deciding test, at its corrected level, has a power of 0.9. */
+  readonly seedsNeeded: number | null;
+}
+
+export interface JudgedComparison {
+  readonly comparison: Comparison;
+  /** `ArXiv, sinusoidal: Gate-Scalar − Add`. */
+  readonly text: string;
+  /** What the paper prints for it, as shown. */
+  readonly printed: number | null;
+  /** How data and models relate to the paper's; empty if nothing ran. */
+  readonly provenance: string;
+  readonly asPaper: boolean;
+  readonly outcome: Outcome;
+  /** What this comparison alone would say. */
+  readonly verdict: Verdict;
+}
+
+/** Chances of each verdict, from simulated experiments with the seeds at hand. */
+export interface Chances {
+  readonly seeds: number;
+  /** If the paper is exactly right, and if nothing has any effect. */
+  readonly printed: Readonly<Partial<Record<Verdict, number>>>;
+  readonly none: Readonly<Partial<Record<Verdict, number>>>;
+}
+
+export interface JudgedClaim {
+  readonly id: string;
+  readonly statement: string;
+  readonly source: Claim["source"];
+  readonly note: string;
+  readonly verdict: Verdict;
+  /** Whether the paper's claim holds; null if that is open, as on a sample of its data. */
+  readonly holds: boolean | null;
+  /** Its p-value, the largest of its comparisons', corrected over the paper's claims; and against it. */
+  readonly p: number | null;
+  readonly against: number | null;
+  readonly comparisons: readonly JudgedComparison[];
+  readonly chances: Chances | null;
+}
