@@ -8,7 +8,7 @@ import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
 import { counted, formatsOf, percent, probability } from "./format.ts";
 import { bounds, figures, only, tableOf, words } from "./making.ts";
-import { everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
+import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
 import { linked, rowsAnchor, type Table } from "./table.ts";
 
 const VERDICTS: readonly Verdict[] = [
@@ -136,6 +136,10 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
       ...idle > 0
         ? [`${counted(idle, "comparison")} not run: nothing of the grid has its runs.`]
         : [],
+      ...notesOn(study, {
+        places: rows.map(({ at }) => at),
+        timed: rows.some(({ metric }) => metricOf(study, metric).timed === true),
+      }),
     ],
   });
 }

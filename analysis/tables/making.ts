@@ -13,7 +13,7 @@ type Value = string | number | null;
 /** A column: shown if it has a title, in CSV if it has a value. */
 export interface Making<R> {
   readonly title?: string;
-  /** In CSV, and in macros' names of numbers. */
+  /** In CSV, unless it is empty, and in macros' names of numbers. */
   readonly name: string;
   readonly words?: boolean;
   readonly show?: (row: R) => Cell;
@@ -96,7 +96,7 @@ export function tableOf<R>(
     & { readonly named?: (row: R) => readonly string[] },
 ): Table {
   const shown = columns.filter(({ title }) => title !== undefined);
-  const read = columns.filter(({ value }) => value !== undefined);
+  const read = columns.filter(({ name, value }) => name !== "" && value !== undefined);
   return {
     ...rest,
     columns: shown.map(({ title, name, words }) =>
@@ -105,8 +105,16 @@ export function tableOf<R>(
     rows: rows.map((row) => shown.map(({ show }) => show!(row))),
     ...named === undefined ? {} : { names: rows.map(named) },
     data: {
-      columns: read.map(({ name }) => name),
+      columns: unique(read.map(({ name }) => name)),
       rows: rows.map((row) => read.map(({ value }) => value!(row))),
     },
   };
+}
+
+/** Names of CSV columns; of those that are alike the later are counted. */
+function unique(names: readonly string[]): string[] {
+  return names.map((name, index) => {
+    const before = names.slice(0, index).filter((other) => other === name).length;
+    return before === 0 ? name : `${name}_${before + 1}`;
+  });
 }
