@@ -6,9 +6,10 @@
 import type { JudgedClaim, JudgedComparison, Verdict } from "../claims/judged.ts";
 import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
-import { counted, formatsOf, intervalText, NONE, percent, probability } from "./format.ts";
-import { everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
-import { type Column, linked, numbers, rowsAnchor, type Table } from "./table.ts";
+import { counted, formatsOf, percent, probability } from "./format.ts";
+import { bounds, figures, only, tableOf, words } from "./making.ts";
+import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
+import { linked, rowsAnchor, type Table } from "./table.ts";
 
 const VERDICTS: readonly Verdict[] = [
   ...["reproduced", "direction only", "equivalent", "underpowered", "contradicted"] as const,
@@ -18,22 +19,34 @@ const VERDICTS: readonly Verdict[] = [
 /** One row per claim. */
 export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): Table {
   const theirs = claims.some(({ source }) => source === "paper");
-  const holds = ({ holds }: JudgedClaim) => holds === null ? "open" : holds ? "yes" : "no";
-  return {
+  return tableOf<JudgedClaim>(claims, [
+    words("Claim", "claim", ({ id }) => id),
+    only("source", ({ source }) => source),
+    words("What it says", "statement", ({ statement }) => statement),
+    words(
+      "Verdict here",
+      "verdict",
+      ({ verdict }) => verdict,
+      (claim) =>
+        linked(claim.verdict, ranOf(claim).length > 0 ? `#${restsAnchor(claim)}` : undefined),
+    ),
+    words(
+      "Does the claim hold?",
+      "holds",
+      ({ holds }) => holds === null ? "open" : holds ? "yes" : "no",
+    ),
+    words(
+      "On",
+      "on",
+      (claim) => onText(study, claim),
+      (claim) => claim.note === "" ? onText(study, claim) : claim.note,
+    ),
+    figures("p, corrected", "p", ({ p }) => p, probability),
+    figures("p of the opposite", "p_opposite", ({ against }) => against, probability),
+  ], {
     id: "claims",
     caption: `${theirs ? "The paper's claims" : "The claims"} and what became of them`,
-    columns: [
-      ...[{ title: "Claim" }, { title: "What it says" }, { title: "Verdict here" }],
-      ...[{ title: "Does the claim hold?" }, { title: "On" }],
-      ...[numbers("p, corrected", "p"), numbers("p of the opposite", "p_opposite")],
-    ],
-    rows: claims.map((claim) => [
-      ...[claim.id, claim.statement],
-      linked(claim.verdict, ranOf(claim).length > 0 ? `#${restsAnchor(claim)}` : undefined),
-      ...[holds(claim), claim.note === "" ? onText(study, claim) : claim.note],
-      ...[probability(claim.p), probability(claim.against)],
-    ]),
-    names: claims.map(({ id }) => [id]),
+    named: ({ id }) => [id],
     notes: [
       "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
       "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
@@ -42,15 +55,7 @@ export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): T
       "comparisons', since all must hold, corrected over the claims. What ran on a sample of the " +
       "data or with a smaller model has a verdict, but leaves open whether the paper's claim holds.",
     ],
-    data: {
-      columns: ["claim", "source", "statement", "verdict", "holds", "on", "p", "p_opposite"],
-      rows: claims.map((claim) => [
-        ...[claim.id, claim.source, claim.statement, claim.verdict],
-        ...[claim.holds === null ? null : String(claim.holds), onText(study, claim)],
-        ...[claim.p, claim.against],
-      ]),
-    },
-  };
+  });
 }
 
 /** The anchor of what a claim's verdict rests on. */
@@ -73,38 +78,55 @@ function onText(study: Study, claim: JudgedClaim): string {
 /** One row per comparison that was run, with everything its verdict rests on. */
 export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): Table {
   const { study } = sheet;
-  const ran = claims.map((claim) => ({ claim, own: ranOf(claim) }));
-  const rows = ran.flatMap(({ claim, own }) => own.map((each) => ({ claim, each })));
-  const anchors = ran.flatMap(({ claim, own }): [number, string][] =>
-    own.length === 0 ? [] : [[rows.findIndex((row) => row.claim === claim), restsAnchor(claim)]]
+  const rows = claims.flatMap((claim) =>
+    ranOf(claim).map((each) => ({
+      ...{
+        ...each,
+        ...each.outcome,
+        ...each.comparison,
+        claim,
+        smallest: each.comparison.smallest,
+      },
+      ...{ printed: each.printed, opposite: each.outcome.against },
+      ...{ test: each.outcome.test, show: showOf(study, each), to: linkOf(sheet, each) },
+    }))
   );
+  type Row = typeof rows[number];
   const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
-  return {
+  const anchors = rows.flatMap(({ claim }, index): [number, string][] =>
+    rows[index - 1]?.claim === claim ? [] : [[index, restsAnchor(claim)]]
+  );
+  const size = (value: number, { show }: Row) => show(value);
+  return tableOf<Row>(rows, [
+    words("Claim", "claim", ({ claim }) => claim.id),
+    words("What is compared", "compared", ({ text }) => text),
+    only("metric", ({ metric }) => metric),
+    words("Verdict", "verdict", ({ verdict }) => verdict),
+    only("data", ({ provenance }) => provenance),
+    figures("Seeds", "n", ({ n }) => n),
+    figures("Mean", "mean", ({ mean }) => mean, (mean, { show, to }) => linked(show(mean), to)),
+    only("sd", ({ sd }) => sd),
+    ...bounds<Row>(`${percent(study.confidence)} interval`, ({ interval }) => interval, size),
+    only("bootstrap_low", ({ bootstrap }) => bootstrap?.[0] ?? null),
+    only("bootstrap_high", ({ bootstrap }) => bootstrap?.[1] ?? null),
+    figures("Paper", "printed", ({ printed }) => printed, size),
+    figures(
+      "Matters from",
+      "smallest",
+      ({ smallest }) => smallest,
+      (value, row) => size(value, row).replace("+", ""),
+    ),
+    words("Test", "test", ({ test }) => test),
+    figures("p", "p", ({ p }) => p, probability),
+    figures("p of the opposite", "p_opposite", ({ opposite }) => opposite, probability),
+    figures("Signed-rank p", "signed_rank_p", ({ signedRankP }) => signedRankP, probability),
+    figures("Seeds needed", "seeds_needed", ({ seedsNeeded }) => seedsNeeded),
+    only("positive", ({ positive }) => positive),
+    only("negative", ({ negative }) => negative),
+  ], {
     id: "comparisons",
     caption: "What each verdict rests on",
-    columns: [
-      ...[{ title: "Claim" }, { title: "What is compared" }, { title: "Verdict" }],
-      ...[numbers("Seeds"), numbers("Mean")],
-      numbers(`${percent(study.confidence)} interval`, "interval"),
-      ...[numbers("Paper"), numbers("Matters from", "smallest"), { title: "Test" }],
-      ...[numbers("p"), numbers("p of the opposite"), numbers("Signed-rank p")],
-      numbers("Seeds needed"),
-    ],
-    rows: rows.map(({ claim, each }) => {
-      const { comparison: { smallest }, outcome } = each;
-      const show = showOf(study, each);
-      const number = (value: number | null) => value === null ? NONE : show(value);
-      return [
-        ...[claim.id, each.text, each.verdict, String(outcome.n)],
-        linked(number(outcome.mean), linkOf(sheet, each)),
-        outcome.interval === null ? NONE : intervalText(outcome.interval, show),
-        number(each.printed),
-        smallest === null ? NONE : show(smallest).replace(/^\+/, ""),
-        ...[outcome.test, ...[outcome.p, outcome.against, outcome.signedRankP].map(probability)],
-        outcome.seedsNeeded === null ? NONE : String(outcome.seedsNeeded),
-      ];
-    }),
-    names: rows.map(({ claim, each }) => [claim.id, each.text]),
+    named: ({ claim, text }) => [claim.id, text],
     anchors,
     breaks: anchors.slice(1).map(([row]) => row - 1),
     notes: [
@@ -114,23 +136,12 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
       ...idle > 0
         ? [`${counted(idle, "comparison")} not run: nothing of the grid has its runs.`]
         : [],
+      ...notesOn(study, {
+        places: rows.map(({ at }) => at),
+        timed: rows.some(({ metric }) => metricOf(study, metric).timed === true),
+      }),
     ],
-    data: {
-      columns: [
-        ...["claim", "compared", "metric", "verdict", "data", "printed", "smallest", "n", "mean"],
-        ...["sd", "interval_low", "interval_high", "bootstrap_low", "bootstrap_high", "positive"],
-        ...["negative", "test", "p", "p_opposite", "signed_rank_p", "seeds_needed"],
-      ],
-      rows: rows.map(({ claim, each, each: { outcome } }) => [
-        ...[claim.id, each.text, each.comparison.metric, each.verdict, each.provenance],
-        ...[each.printed, each.comparison.smallest, outcome.n, outcome.mean, outcome.sd],
-        ...outcome.interval ?? [null, null],
-        ...outcome.bootstrap ?? [null, null],
-        ...[outcome.positive, outcome.negative, outcome.test, outcome.p, outcome.against],
-        ...[outcome.signedRankP, outcome.seedsNeeded],
-      ]),
-    },
-  };
+  });
 }
 
 /** How a comparison's sizes are shown: changes with their sign. */
@@ -150,49 +161,41 @@ function linkOf(sheet: Sheet, { comparison }: JudgedComparison): string {
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
 export function chancesTable(claims: readonly JudgedClaim[]): Table {
-  const own = claims.flatMap(({ id, chances }) => chances === null ? [] : [{ id, ...chances }]);
-  const found = VERDICTS.filter((verdict) =>
-    own.some(({ printed, none }) => (printed[verdict] ?? 0) + (none[verdict] ?? 0) > 0)
+  const rows = claims.flatMap(({ id, chances }) =>
+    chances === null ? [] : [
+      { id, seeds: chances.seeds, truth: "the paper is exactly right", chance: chances.printed },
+      { id, seeds: chances.seeds, truth: "nothing has an effect", chance: chances.none },
+    ]
   );
-  const rows = own.flatMap(({ id, seeds, printed, none }) => [
-    { id, seeds, key: "printed", truth: "the paper is exactly right", chance: printed },
-    { id, seeds, key: "none", truth: "nothing has an effect", chance: none },
-  ]);
+  type Row = typeof rows[number];
   const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
-  return {
+  const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
+  const isFirst = (row: Row) => rows.find(({ id }) => id === row.id) === row;
+  return tableOf<Row>(rows, [
+    words("Claim", "claim", ({ id }) => id, (row) => isFirst(row) ? row.id : ""),
+    figures("Seeds", "seeds", ({ seeds }) => seeds),
+    words("If", "if", ({ truth }) => truth),
+    ...found.map((verdict) =>
+      figures<Row>(
+        capital(verdict),
+        verdict.replace(" ", "_"),
+        ({ chance }) => chance[verdict] ?? 0,
+        (value) => percent(value),
+      )
+    ),
+  ], {
     id: "chances",
     caption: "The chance of each verdict with these seeds, from simulated experiments",
-    columns: [
-      ...[{ title: "Claim" }, numbers("Seeds"), { title: "If" }],
-      ...found.map((verdict): Column => numbers(capital(verdict), verdict)),
-    ],
-    rows: rows.map(({ id, seeds, key, truth, chance }) => [
-      ...key === "printed" ? [id, String(seeds)] : ["", ""],
-      truth,
-      ...found.map((verdict) => percent(chance[verdict] ?? 0)),
-    ]),
-    names: rows.map(({ id, key }) => [id, key]),
-    breaks: own.map((_, index) => 2 * index + 1).slice(0, -1),
-    data: {
-      columns: ["claim", "seeds", "truth", ...found.map((verdict) => verdict.replace(" ", "_"))],
-      rows: rows.map(({ id, seeds, key, chance }) => [
-        ...[id, seeds, key, ...found.map((verdict) => chance[verdict] ?? 0)],
-      ]),
-    },
-  };
+    named: (row) => [row.id, isFirst(row) ? "printed" : "none"],
+    breaks: rows.flatMap((row, index) => index > 0 && isFirst(row) ? [index - 1] : []),
+  });
 }
 
 /** What can and what can't be true at once of what the paper prints. */
 export function findingsTable(findings: readonly Finding[]): Table {
   const sorted = [...findings].sort((a, b) => Number(a.agrees) - Number(b.agrees));
-  return {
-    id: "findings",
-    caption: "Whether the paper's numbers fit each other",
-    columns: [{ title: "Fits?" }, { title: "What was compared" }],
-    rows: sorted.map(({ agrees, text }) => [agrees ? "yes" : "no", text]),
-    data: {
-      columns: ["agrees", "what"],
-      rows: sorted.map(({ agrees, text }) => [String(agrees), text]),
-    },
-  };
+  return tableOf<Finding>(sorted, [
+    words("Fits?", "fits", ({ agrees }) => agrees ? "yes" : "no"),
+    words("What was compared", "what", ({ text }) => text),
+  ], { id: "findings", caption: "Whether the paper's numbers fit each other" });
 }

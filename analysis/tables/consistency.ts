@@ -10,8 +10,8 @@ import { sum, summarize } from "../statistics/sample.ts";
 import { axisOf, keyOf, metricOf, type PublishedValue, type Study, titleOf } from "../study.ts";
 import type { At } from "../tidy/table.ts";
 import { changeUnit, decimal, printedDigits, signed } from "./format.ts";
-import { meansOf, type Series, seriesOf } from "./paper.ts";
-import { differenceText, whereText } from "./places.ts";
+import { baseOf, meansOf, type Series, seriesOf } from "./paper.ts";
+import { differenceText, whereText, without } from "./places.ts";
 import { changeOf } from "./printed.ts";
 
 type Mean = PublishedValue & { readonly value: number };
@@ -298,13 +298,6 @@ function claimsAgainstNumbers(study: Study, claims: readonly JudgedClaim[]): Fin
   );
 }
 
-function baseOf(means: readonly Mean[], cell: Mean, against: At): Mean | undefined {
-  return means.find((other) =>
-    other.source === cell.source && other.metric === cell.metric && other !== cell &&
-    keyOf(other.at) === keyOf({ ...cell.at, ...against })
-  );
-}
-
 /** Coordinates with those at an axis that has a baseline moved there. */
 function baselinePlace(study: Study, at: At): At {
   return Object.fromEntries(
@@ -313,8 +306,7 @@ function baselinePlace(study: Study, at: At): At {
 }
 
 function seriesText(study: Study, { source, at, against }: Series): string {
-  const same = Object.entries(at).filter(([axis]) => against[axis] === undefined);
-  const where = whereText(study, Object.fromEntries(same));
+  const where = whereText(study, without(at, against));
   return `${source}, ${where === "" ? "" : `${where}, `}${differenceText(study, at, against)}`;
 }
 

@@ -7,8 +7,9 @@ import type { ListTable } from "../spec/tables.ts";
 import { atOf, axisOf, provenanceOf, rowsAt, type Study, titleOf } from "../study.ts";
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
 import { byAxes, notesOn } from "./places.ts";
-import { type Cell, type Column, linked, numbers, type Table } from "./table.ts";
+import { type Cell, linked, type Table } from "./table.ts";
 
 /** A column of a list, by what the experiment says of it. */
 interface Listed {
@@ -49,40 +50,42 @@ export function listTable(
   // Where a list has data sets, it says what they are.
   const labelled = anchor === undefined &&
     study.corpora.some(({ at }) => Object.keys(at).some((axis) => axes.includes(axis)));
-  const group = spec.group !== undefined && axes.includes(spec.group) ? spec.group : undefined;
-  const valueIn = ({ column }: Listed, row: number) => table.columns[column]![row] ?? null;
-  const isFirst = (index: number) =>
-    group === undefined || index === 0 ||
-    table.columns[group]![rows[index]!] !== table.columns[group]![rows[index - 1]!];
-  const source = labelled ? axes.length : -1;
-  const withSource = <T>(cells: readonly T[], own: T): T[] =>
-    source < 0 ? [...cells] : cells.toSpliced(source, 0, own);
+  const group = axes.find((axis) => axis === spec.group);
+  const begins = (row: number) => {
+    const before = rows[rows.indexOf(row) - 1];
+    return group === undefined || before === undefined ||
+      table.columns[group]![row] !== table.columns[group]![before];
+  };
+  const valueIn = (column: string, row: number) => table.columns[column]![row] ?? null;
+  const columns = listed.map((each): Making<number> => ({
+    ...{ title: each.title, name: each.column, words: each.axis || each.words },
+    value: (row) => {
+      const value = valueIn(each.column, row);
+      return typeof value === "number" ? value * each.scale : value;
+    },
+    show: (row) =>
+      each.column === group && !begins(row) ? "" : cellOf(study, each, {
+        value: valueIn(each.column, row),
+        to: linkTo(table.name, rowOf(row, each.column), each.column),
+      }),
+  }));
+  const label = (row: number) => provenanceOf(study, atOf(table, row));
+  const source: Making<number>[] = [
+    words("Source", "", () => "", (row) => begins(row) ? label(row).text : ""),
+    only("data_kind", (row) => label(row).kind),
+  ];
   const anchors = anchor === undefined
     ? []
     : rows.map((row, index) => [index, anchor(row)] as const)
       .filter(([index, name]) => index === 0 || anchor(rows[index - 1]!) !== name);
-  const words = listed.filter((each) => each.axis || each.words);
-  return {
-    id,
-    caption: spec.caption,
-    columns: withSource(listed.map(columnOf), { title: "Source" }),
-    rows: rows.map((row, index) =>
-      withSource(
-        listed.map((each): Cell => {
-          if (each.column === group && !isFirst(index)) return "";
-          return cellOf(study, each, {
-            value: valueIn(each, row),
-            to: linkTo(table.name, rowOf(row, each.column), each.column),
-          });
-        }),
-        isFirst(index) ? provenanceOf(study, atOf(table, row)).text : "",
-      )
-    ),
-    names: rows.map((row) => words.map((each) => String(valueIn(each, row) ?? ""))),
-    ...anchors.length > 0 ? { anchors } : {},
-    ...group === undefined
-      ? {}
-      : { breaks: rows.map((_, index) => index - 1).filter((end) => end >= 0 && isFirst(end + 1)) },
+  return tableOf(rows, labelled ? columns.toSpliced(axes.length, 0, ...source) : columns, {
+    ...{ id, caption: spec.caption, anchors },
+    named: (row) =>
+      listed.filter((each) => each.axis || each.words)
+        .map(({ column }) => String(valueIn(column, row) ?? "")),
+    breaks: group === undefined
+      ? []
+      : rows.flatMap((row, index) => index > 0 && begins(row) ? [index - 1] : []),
     notes: [
       ...spec.notes,
       ...notesOn(study, {
@@ -90,19 +93,7 @@ export function listTable(
         timed: timed || listed.some(({ column }) => study.metrics[column]?.timed === true),
       }),
     ],
-    data: {
-      columns: withSource(listed.map(({ column }) => column), "data_kind"),
-      rows: rows.map((row) =>
-        withSource(
-          listed.map((each) => {
-            const value = valueIn(each, row);
-            return typeof value === "number" ? value * each.scale : value;
-          }),
-          provenanceOf(study, atOf(table, row)).kind,
-        )
-      ),
-    },
-  };
+  });
 }
 
 function listedOf(
@@ -121,10 +112,6 @@ function listedOf(
     axis: isAxis,
     words: table.columns[column]!.every((value) => typeof value !== "number"),
   };
-}
-
-function columnOf({ title, axis, words, column }: Listed): Column {
-  return axis || words ? { title } : numbers(title, column);
 }
 
 function cellOf(

@@ -9,6 +9,7 @@ import { signedRankTest, signTest } from "../statistics/rank_tests.ts";
 import { alphaOf, summarize } from "../statistics/sample.ts";
 import { studentTQuantile, studentTTwoSided } from "../statistics/student_t.ts";
 import {
+  axisOf,
   keyOf,
   metricOf,
   type PublishedValue,
@@ -17,9 +18,10 @@ import {
   testedChange,
 } from "../study.ts";
 import type { At } from "../tidy/table.ts";
-import { formatsOf, intervalText, NONE, percent, probability } from "./format.ts";
-import { differenceText, whereText } from "./places.ts";
-import { numbers, type Table } from "./table.ts";
+import { formatsOf, NONE, percent, probability } from "./format.ts";
+import { bounds, coordinates, figures, type Making, only, tableOf, words } from "./making.ts";
+import { baselineOf, differenceText, whereText, without } from "./places.ts";
+import type { Table } from "./table.ts";
 
 /** A source's changes under each seed, in the order of the seeds. */
 export interface Series {
@@ -62,68 +64,53 @@ export function meansOf({ published, seeds }: Study): (PublishedValue & { value:
 
 /** A source's per-seed changes by the paired tests. */
 export function paperFigures(study: Study): Table {
-  const series = seriesOf(study).filter(({ values }) => values.length > 1);
-  const tested = series.map((each) => {
+  const tested = seriesOf(study).filter(({ values }) => values.length > 1).map((each) => {
     const metric = metricOf(study, each.metric);
     const values = each.values.map((value) => testedChange(metric, value));
-    const p = pairedTTest(values)?.p ?? null;
-    const { sd, interval, ...rest } = summarize(values, study.confidence);
+    const { n, mean, sd, interval } = summarize(values, study.confidence);
     const shown = (value: number) => shownChange(metric, value);
     return {
-      ...{ ...each, ...rest, ...signTest(values), metric, name: each.metric, p },
-      ...{ mean: shown(rest.mean), sd: shown(sd!), interval: interval!.map(shown) },
-      signedRank: signedRankTest(values).p,
+      ...{ ...each, ...signTest(values), ...formatsOf(metric), n, less: metric.better === "less" },
+      ...{ mean: shown(mean), sd: shown(sd!), low: shown(interval![0]), high: shown(interval![1]) },
+      ...{ p: pairedTTest(values)?.p ?? null, signedRank: signedRankTest(values).p },
     };
   });
   const corrected = holm(tested.flatMap(({ p }) => p ?? []));
-  const own = tested.map((each) => ({
+  const rows = tested.map((each) => ({
     ...each,
     holm: each.p === null ? null : corrected.shift()!,
   }));
-  const axes = axesOf(study, series);
-  return {
+  type Row = typeof rows[number];
+  const error = study.paper.reading_error;
+  return tableOf<Row>(rows, [
+    ...placeColumns(study, rows),
+    figures("Seeds", "n", ({ n }) => n),
+    figures("Mean", "mean", ({ mean }) => mean, (mean, { change }) => change(mean)),
+    ...bounds<Row>(
+      `${percent(study.confidence)} interval`,
+      ({ low, high }) => [low, high],
+      (bound, { change }) => change(bound),
+    ),
+    figures("Std. dev.", "sd", ({ sd }) => sd, (sd, { value }) => value(sd)),
+    figures("p", "p", ({ p }) => p, probability),
+    figures("p, Holm", "p_holm", ({ holm }) => holm, probability),
+    figures("Signed-rank p", "signed_rank_p", ({ signedRank }) => signedRank, probability),
+    {
+      ...{ title: "Wins/losses", name: "wins_losses" },
+      show: ({ positive, negative, less }) =>
+        less ? `${negative}/${positive}` : `${positive}/${negative}`,
+    },
+    only("positive", ({ positive }) => positive),
+    only("negative", ({ negative }) => negative),
+  ], {
     id: "paper_figures",
     caption: "The paper's changes of each seed, by the tests that ours are put to",
-    columns: [
-      ...[{ title: "Source" }, { title: "Where" }, { title: "Difference" }],
-      ...[numbers("Seeds"), numbers("Mean")],
-      numbers(`${percent(study.confidence)} interval`, "interval"),
-      ...[numbers("Std. dev."), numbers("p"), numbers("p, Holm"), numbers("Signed-rank p")],
-      numbers("Wins/losses"),
-    ],
-    rows: own.map((each) => {
-      const { value, change } = formatsOf(each.metric);
-      const { positive, negative } = each;
-      const wins = each.metric.better === "less" ? [negative, positive] : [positive, negative];
-      return [
-        ...[each.source, restText(study, each), differenceText(study, each.at, each.against)],
-        ...[String(each.n), change(each.mean)],
-        intervalText([each.interval[0]!, each.interval[1]!], change),
-        ...[value(each.sd), ...[each.p, each.holm, each.signedRank].map(probability)],
-        wins.join("/"),
-      ];
-    }),
-    names: own.map((each) => nameOf(each)),
+    named: nameOf,
     notes: [
       "Paired t tests and exact signed-rank tests; Holm's correction is over this table." +
-      (study.paper.reading_error > 0
-        ? ` Values read off figures are exact to about ${study.paper.reading_error}.`
-        : ""),
+      (error > 0 ? ` Values read off figures are exact to about ${error}.` : ""),
     ],
-    data: {
-      columns: [
-        ...["source", "metric", ...axes.at, ...axes.against.map((axis) => `against_${axis}`)],
-        ...["n", "mean", "sd", "interval_low", "interval_high", "p", "p_holm", "signed_rank_p"],
-        ...["positive", "negative"],
-      ],
-      rows: own.map((each) => [
-        ...[each.source, each.name, ...axes.at.map((axis) => each.at[axis] ?? null)],
-        ...[...axes.against.map((axis) => each.against[axis] ?? null), each.n, each.mean, each.sd],
-        ...[each.interval[0]!, each.interval[1]!, each.p, each.holm, each.signedRank],
-        ...[each.positive, each.negative],
-      ]),
-    },
-  };
+  });
 }
 
 /**
@@ -135,96 +122,81 @@ export function paperFigures(study: Study): Table {
  */
 export function paperTables(study: Study): Table {
   const means = meansOf(study);
-  const own = means.flatMap((cell) => {
+  const rows = means.flatMap((cell) => {
     const metric = metricOf(study, cell.metric);
-    const axis = study.axes.find(({ name, baseline }) =>
-      baseline !== null && cell.at[name] !== undefined && cell.at[name] !== baseline
+    const against = baselineOf(
+      study,
+      Object.keys(cell.at).filter((axis) => axisOf(study, axis)?.baseline !== cell.at[axis]),
     );
-    if (axis === undefined || metric.change === "ratio") return [];
-    const against = { [axis.name]: axis.baseline! };
-    const base = means.find((other) =>
-      other.source === cell.source && other.metric === cell.metric &&
-      keyOf(other.at) === keyOf({ ...cell.at, ...against })
-    );
+    if (against === null || metric.change === "ratio") return [];
+    const base = baseOf(means, cell, against);
     const [n, m] = [cell, base].map((each) => each?.n ?? study.paper.seeds ?? 0);
     if (base?.spread == null || cell.spread === null || Math.min(n!, m!) < 2) return [];
     const mean = cell.value - base.value;
     const error = Math.sqrt(cell.spread ** 2 / n! + base.spread ** 2 / m!);
     const df = Math.min(n!, m!) - 1;
     const half = studentTQuantile(1 - alphaOf(study.confidence) / 2, df) * error;
-    const p = error === 0 ? null : studentTTwoSided(mean / error, df);
     return [{
-      ...cell,
-      name: cell.metric,
-      metric,
-      against,
-      mean,
-      low: mean - half,
-      high: mean + half,
-      p,
+      ...{ ...cell, against, mean, low: mean - half, high: mean + half },
+      ...{ p: error === 0 ? null : studentTTwoSided(mean / error, df), ...formatsOf(metric) },
     }];
   });
-  const axes = axesOf(study, own);
-  return {
+  type Row = typeof rows[number];
+  return tableOf<Row>(rows, [
+    ...placeColumns(study, rows),
+    figures("Mean", "mean", ({ mean }) => mean, (mean, { change }) => change(mean)),
+    ...bounds<Row>(
+      `${percent(study.confidence)} interval`,
+      ({ low, high }) => [low, high],
+      (bound, { change }) => change(bound),
+    ),
+    figures("p", "p", ({ p }) => p, probability),
+  ], {
     id: "paper_tables",
     caption: "Differences of the paper's printed means",
-    columns: [
-      ...[{ title: "Source" }, { title: "Where" }, { title: "Difference" }, numbers("Mean")],
-      ...[numbers(`${percent(study.confidence)} interval`, "interval"), numbers("p")],
-    ],
-    rows: own.map((each) => {
-      const { change } = formatsOf(each.metric);
-      return [
-        ...[each.source, restText(study, each), differenceText(study, each.at, each.against)],
-        ...[change(each.mean), intervalText([each.low, each.high], change), probability(each.p)],
-      ];
-    }),
-    names: own.map((each) => nameOf({ ...each, metric: each.name })),
+    named: nameOf,
     notes: [
       "Unpaired t tests, the printed spreads taken for standard deviations over the seeds, with " +
       "n − 1 degrees of freedom.",
     ],
-    data: {
-      columns: [
-        ...["source", "metric", ...axes.at, ...axes.against.map((axis) => `against_${axis}`)],
-        ...["mean", "interval_low", "interval_high", "p"],
-      ],
-      rows: own.map((each) => [
-        ...[each.source, each.name, ...axes.at.map((axis) => each.at[axis] ?? null)],
-        ...axes.against.map((axis) => (each.against as At)[axis] ?? null),
-        ...[each.mean, each.low, each.high, each.p],
-      ]),
+  });
+}
+
+/** What a printed mean is compared with in its source. */
+export function baseOf<M extends PublishedValue>(
+  means: readonly M[],
+  cell: M,
+  against: At,
+): M | undefined {
+  return means.find((other) =>
+    other.source === cell.source && other.metric === cell.metric && other !== cell &&
+    keyOf(other.at) === keyOf({ ...cell.at, ...against })
+  );
+}
+
+type Placed = Pick<Series, "source" | "metric" | "at" | "against">;
+
+/** Where a difference is printed and what it is of. */
+function placeColumns<R extends Placed>(study: Study, rows: readonly R[]): Making<R>[] {
+  return [
+    words("Source", "source", ({ source }) => source),
+    only("metric", ({ metric }) => metric),
+    ...coordinates<R>(study, rows, (row) => row),
+    {
+      title: "Where",
+      name: "",
+      words: true,
+      show: ({ at, against }) => whereText(study, without(at, against)) || NONE,
     },
-  };
+    {
+      title: "Difference",
+      name: "",
+      words: true,
+      show: ({ at, against }) => differenceText(study, at, against),
+    },
+  ];
 }
 
-/** The coordinates that a difference's sides share. */
-function restText(study: Study, { at, against }: { at: At; against: At }): string {
-  const same = Object.entries(at).filter(([axis]) => against[axis] === undefined);
-  return whereText(study, Object.fromEntries(same)) || NONE;
-}
-
-function nameOf({ source, metric, at, against }: {
-  source: string;
-  metric: unknown;
-  at: At;
-  against: At;
-}): string[] {
-  return [source, String(metric), ...Object.values(at), "from", ...Object.values(against)];
-}
-
-/** Axes that some of these have. */
-function axesOf(study: Study, all: readonly { at: At; against: At }[]): {
-  at: string[];
-  against: string[];
-} {
-  const of = (ats: readonly At[]) => [...new Set(ats.flatMap((at) => Object.keys(at)))];
-  const order = (axes: string[]) => {
-    const known = study.axes.map(({ name }) => name).filter((axis) => axes.includes(axis));
-    return [...known, ...axes.filter((axis) => !known.includes(axis))];
-  };
-  return {
-    at: order(of(all.map(({ at }) => at))),
-    against: order(of(all.map(({ against }) => against))),
-  };
+function nameOf({ source, metric, at, against }: Placed): string[] {
+  return [source, metric, ...Object.values(at), "from", ...Object.values(against)];
 }

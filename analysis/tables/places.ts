@@ -93,6 +93,11 @@ export function differenceText(study: Study, at: At, against: At): string {
   return `${text(at)} − ${text(against)}`;
 }
 
+/** Coordinates on the axes that others are not on. */
+export function without(at: At, others: At): At {
+  return Object.fromEntries(Object.entries(at).filter(([axis]) => others[axis] === undefined));
+}
+
 /** All of some coordinates as people read them, axes in display order: `ArXiv, Add`. */
 export function whereText(study: Study, at: At): string {
   const rank = (axis: string) => {

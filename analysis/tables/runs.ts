@@ -11,7 +11,6 @@ import {
   axisOf,
   type Change,
   changesOf,
-  type Contrast,
   keyOf,
   metricOf,
   shownChange,
@@ -20,6 +19,7 @@ import {
 import type { Columns, TidyTable } from "../tidy/table.ts";
 import { changeUnit, formatsOf, withUnit } from "./format.ts";
 import { listTable } from "./list.ts";
+import { coordinates, figures, only, tableOf, words } from "./making.ts";
 import {
   conditionAxes,
   differenceText,
@@ -28,8 +28,9 @@ import {
   runsAnchor,
   type Sheet,
   whereText,
+  without,
 } from "./places.ts";
-import { type Cell, numbers, type Table } from "./table.ts";
+import type { Cell, Table } from "./table.ts";
 
 /** Every run of each tidy table that metrics are read from. */
 export function everyRun(sheet: Sheet, specs: Tables): Table[] {
@@ -140,86 +141,92 @@ function everyMedian(study: Study, { table, metrics, axes, groups }: {
 }
 
 /** Every pair of runs behind a change that a table or a claim shows. */
-export function everyPair({ study, pairs }: Sheet): Table | null {
-  const contrasts = [...pairs];
-  const several = new Set(contrasts.map(([, { metric }]) => metric)).size > 1;
-  const axes = study.axes.map(({ name }) => name)
-    .filter((axis) => contrasts.some(([, { at }]) => at[axis] !== undefined));
-  const from = axes.filter((axis) => contrasts.some(([, { against }]) => against?.[axis]));
-  const rows: Cell[][] = [];
-  const names: string[][] = [];
-  const data: (string | number | null)[][] = [];
-  const anchors: [number, string][] = [];
-  for (const [anchor, contrast] of contrasts) {
-    const { metric: name, at } = contrast;
-    const against = contrast.against!;
-    anchors.push([rows.length, anchor]);
-    for (const change of changesOf(study, contrast)) {
-      const pair = pairOf(study, contrast, change);
-      const same = Object.entries(at).filter(([axis]) => against[axis] === undefined);
-      rows.push([
-        ...several ? [metricOf(study, name).title] : [],
-        whereText(study, Object.fromEntries(same)),
-        differenceText(study, at, against),
-        ...[change.seed, ...pair.cells],
-      ]);
-      const place = axes.map((axis) => at[axis] ?? null);
-      names.push([name, ...Object.values(at), "from", ...Object.values(against), change.seed]);
-      data.push([
-        ...[name, ...place, ...from.map((axis) => against[axis] ?? at[axis] ?? null)],
-        ...[change.seed, ...pair.values],
-      ]);
-    }
-  }
-  const metrics = [...new Set(contrasts.map(([, { metric }]) => metric))]
+export function everyPair({ study, pairs }: Sheet): Table {
+  const rows = [...pairs].flatMap(([anchor, contrast]) =>
+    changesOf(study, contrast).map((change) => ({
+      ...{ anchor, metric: contrast.metric, at: contrast.at, against: contrast.against! },
+      ...{ seed: change.seed, ...pairOf(study, contrast.metric, change) },
+    }))
+  );
+  type Row = typeof rows[number];
+  const metrics = [...new Set(rows.map(({ metric }) => metric))]
     .map((name) => metricOf(study, name));
-  const unit = metrics.length === 1 ? metrics[0]! : null;
-  return rows.length === 0 ? null : {
+  const [single] = metrics.length === 1 ? metrics : [];
+  const title = (text: string, unit: string | undefined) => withUnit(text, unit ?? "");
+  const side = (index: 0 | 1) => ({ values, links, format }: Row): Cell => ({
+    text: format.value(values[index]),
+    to: links[index],
+  });
+  return tableOf<Row>(rows, [
+    ...metrics.length > 1
+      ? [
+        words<Row>("Metric", "metric", ({ metric }) =>
+          metric, ({ metric }) =>
+          metricOf(study, metric).title),
+      ]
+      : [only<Row>("metric", ({ metric }) => metric)],
+    ...coordinates<Row>(study, rows, (row) => row),
+    {
+      title: "Where",
+      name: "",
+      words: true,
+      show: ({ at, against }) => whereText(study, without(at, against)),
+    },
+    {
+      title: "Difference",
+      name: "",
+      words: true,
+      show: ({ at, against }) => differenceText(study, at, against),
+    },
+    words(axisOf(study, study.seeds)?.title ?? "Seed", study.seeds, ({ seed }) => seed),
+    figures(
+      title("First", single?.unit),
+      "first",
+      ({ values }) => values[0],
+      (_, row) => side(0)(row),
+    ),
+    figures(
+      title("Second", single?.unit),
+      "second",
+      ({ values }) => values[1],
+      (_, row) => side(1)(row),
+    ),
+    figures(
+      title("Change", single && changeUnit(single)),
+      "change",
+      ({ change }) => change,
+      (change, { format }) => format.change(change),
+    ),
+  ], {
     id: "every_pair",
     caption: "Every pair of runs under one seed, the second subtracted",
-    columns: [
-      ...several ? [{ title: "Metric" }] : [],
-      ...[{ title: "Where" }, { title: "Difference" }],
-      { title: axisOf(study, study.seeds)?.title ?? "Seed", align: "right" },
-      numbers(withUnit("First", unit?.unit ?? ""), "first"),
-      numbers(withUnit("Second", unit?.unit ?? ""), "second"),
-      numbers(withUnit("Change", unit === null ? "" : changeUnit(unit)), "change"),
+    named: ({ metric, at, against, seed }) => [
+      ...[metric, ...Object.values(at), "from", ...Object.values(against), seed],
     ],
-    ...{ rows, names, anchors },
+    anchors: rows.flatMap(({ anchor }, index): [number, string][] =>
+      rows[index - 1]?.anchor === anchor ? [] : [[index, anchor]]
+    ),
     notes: notesOn(study, {
-      places: contrasts.map(([, { at }]) => at),
+      places: rows.map(({ at }) => at),
       timed: metrics.some(({ timed }) => timed === true),
     }),
-    data: {
-      columns: [
-        ...["metric", ...axes, ...from.map((axis) => `against_${axis}`)],
-        ...[study.seeds, "first", "second", "change"],
-      ],
-      rows: data,
-    },
-  };
+  });
 }
 
 /** A pair's two values, medians where a run has several rows, and their change. */
-function pairOf(study: Study, { metric: name }: Contrast, change: Change): {
-  cells: Cell[];
-  values: number[];
-} {
+function pairOf(study: Study, name: string, { rows, value }: Change) {
   const metric = metricOf(study, name);
   const column = metric.column ?? name;
-  const { value, change: signedText } = formatsOf(metric);
   const all = study.tidy[metric.table]!.columns[column]!;
-  const sides = [0, 1].map((side) => change.rows.filter((_, index) => index % 2 === side));
-  const values = sides.map((rows) => median(rows.map((row) => all[row] as number)) * metric.scale);
-  const shown = shownChange(metric, change.value);
+  const sides = ([0, 1] as const).map((side) => rows.filter((_, index) => index % 2 === side));
+  const [first, second] = sides.map((own) =>
+    median(own.map((row) => all[row] as number)) * metric.scale
+  );
+  const [to, from] = sides.map((own) => `row:${metric.table}/${own[0]!}/${column}`);
   return {
-    cells: [
-      ...values.map((each, side) => ({
-        text: value(each),
-        to: `row:${metric.table}/${sides[side]![0]!}/${column}`,
-      })),
-      signedText(shown),
-    ],
-    values: [...values, shown],
+    values: [first!, second!] as const,
+    links: [to!, from!] as const,
+    change: shownChange(metric, value),
+    format: formatsOf(metric),
   };
 }

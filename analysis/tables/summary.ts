@@ -16,11 +16,10 @@ import {
 } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
 import { NONE, percent, rangeText, withUnit } from "./format.ts";
-import { asMetric, type Place, type Shown, shownOf, STATISTICS } from "./measures.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
+import { asMetric, type Place, shownOf, STATISTICS } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
-import { type Cell, linked, numbers, type Table } from "./table.ts";
-
-type Data = (string | number | null)[];
+import { linked, type Table } from "./table.ts";
 
 /** A declared summary; null if nothing of it was run. */
 export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Table | null {
@@ -29,33 +28,16 @@ export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Tabl
   if (table === undefined) return null;
   const rows = rowsAt(table, spec.where);
   const axes = rowAxes(study, { table, rows, spec });
-  const parts: Parts = {
-    ...{ sheet, spec, table, axes, cells: [], data: [], names: [], breaks: [], shown: [] },
-    places: placesIn(study, { table, rows, axes }),
-  };
-  const head = spec.across === undefined ? rowsOf(parts) : acrossOf(parts, spec.across);
-  if (parts.cells.length === 0) return null;
-  const metrics = spec.columns.map((each) => metricFor(study, each, spec.table));
-  return {
-    id,
-    caption: spec.caption,
-    columns: [
-      ...axes.map((axis) => ({ title: axisOf(study, axis)?.title ?? axis })),
-      { title: "Source" },
-      ...head.columns,
-    ],
-    rows: parts.cells,
-    names: parts.names,
-    breaks: parts.breaks,
+  const parts = { sheet, spec, table, axes, places: placesIn(study, { table, rows, axes }) };
+  const { shown, made } = spec.across === undefined ? rowsOf(parts) : acrossOf(parts, spec.across);
+  const timed = spec.columns.some((each) => metricFor(study, each, spec.table).timed === true);
+  return shown.length === 0 ? null : {
+    ...{ ...made, id, caption: spec.caption },
     notes: [
       ...spec.notes,
       ...intervalNote(spec, study),
-      ...notesOn(study, {
-        places: parts.shown,
-        timed: metrics.some(({ timed }) => timed === true),
-      }),
+      ...notesOn(study, { places: shown, timed }),
     ],
-    data: { columns: unique([...axes, ...head.data]), rows: parts.data },
   };
 }
 
@@ -66,12 +48,12 @@ interface Parts {
   readonly table: TidyTable;
   readonly axes: readonly string[];
   readonly places: readonly At[];
-  readonly cells: Cell[][];
-  readonly data: Data[];
-  readonly names: string[][];
-  readonly breaks: number[];
-  /** Conditions that are shown. */
-  readonly shown: At[];
+}
+
+/** The table, and the conditions that it shows. */
+interface Built {
+  readonly made: Table;
+  readonly shown: readonly At[];
 }
 
 /**
@@ -99,97 +81,101 @@ function rowAxes(study: Study, { table, rows, spec }: {
 }
 
 /** A row for each place, a column for each measure. */
-function rowsOf(parts: Parts): { columns: Table["columns"]; data: string[] } {
-  const { sheet: { study }, spec, axes, places } = parts;
-  let last: At = {};
-  for (const place of places) {
+function rowsOf(parts: Parts): Built {
+  const { sheet: { study }, spec, axes } = parts;
+  const rows = parts.places.map((place) => {
     const at = conditionAt(parts, place);
-    const shown = spec.columns.map((each) => shownOf(parts.sheet, each, placeOf(parts, at, each)));
-    if (shown.every(({ values }) => values.every((value) => value === null))) continue;
-    const { kind, text } = provenanceOf(study, at);
-    begin(parts, place, last);
-    const again = last[axes[0]!] === place[axes[0]!] && axes.length > 1 &&
-      provenanceOf(study, conditionAt(parts, last)).text === text;
-    parts.cells.push([
-      ...titles(parts, place, last),
-      again ? "" : text,
-      ...shown.map((each) => linked(each.text, each.to)),
-    ]);
-    parts.names.push(axes.map((axis) => place[axis]!));
-    parts.data.push([
-      ...axes.map((axis) => place[axis]!),
-      ...[kind, ...shown.flatMap(({ values }) => values)],
-    ]);
-    parts.shown.push(at);
-    last = place;
-  }
-  return {
-    columns: spec.columns.map((each) => numbers(titleFor(study, each, spec), nameFor(each))),
-    data: ["data_kind", ...spec.columns.flatMap(dataNames)],
-  };
+    const cells = spec.columns.map((each) => shownOf(parts.sheet, each, placeOf(parts, at, each)));
+    return { place, at, cells, label: provenanceOf(study, at).text };
+  }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
+  type Row = typeof rows[number];
+  const begins = beginsOf(rows, axes);
+  const made = tableOf<Row>(rows, [
+    ...axisColumns<Row>(study, axes, begins),
+    words(
+      "Source",
+      "",
+      ({ label }) => label,
+      (row) => begins(row) || rows[rows.indexOf(row) - 1]!.label !== row.label ? row.label : "",
+    ),
+    only("data_kind", ({ at }) => provenanceOf(study, at).kind),
+    ...spec.columns.flatMap((each, index): Making<Row>[] => [
+      {
+        ...{ title: titleFor(study, each, spec), name: nameFor(each) },
+        show: ({ cells }) => linked(cells[index]!.text, cells[index]!.to),
+      },
+      ...STATISTICS[each.show].map((statistic, at) =>
+        only<Row>(baseName(each, [statistic]), ({ cells }) => cells[index]!.values[at]!)
+      ),
+    ]),
+  ], {
+    ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
+    breaks: axes.length > 1 ? breaksOf(rows, begins) : [],
+  });
+  return { made, shown: rows.map(({ at }) => at) };
 }
 
 /** A row of ours for each place and one of the paper's, a column for each value of an axis. */
-function acrossOf(parts: Parts, across: string): { columns: Table["columns"]; data: string[] } {
-  const { sheet, sheet: { study }, spec, table, axes, places } = parts;
+function acrossOf(parts: Parts, across: string): Built {
+  const { sheet, sheet: { study }, spec, table, axes } = parts;
   const measure = spec.columns[0]!;
-  const rows = rowsAt(table, spec.where);
   const values = table.axes.includes(across)
-    ? placesIn(study, { table, rows, axes: [across] }).map((at) => at[across]!)
+    ? placesIn(study, { table, rows: rowsAt(table, spec.where), axes: [across] })
+      .map((at) => at[across]!)
     : [];
-  let last: At = {};
-  for (const place of places) {
-    const show = (value: string, own: Measure) => {
-      const at = conditionAt(parts, { ...place, [across]: value });
-      return shownOf(sheet, own, placeOf(parts, at, own));
-    };
-    const ours = values.map((value) => show(value, measure));
-    if (ours.every((each) => each.values.every((value) => value === null))) continue;
-    begin(parts, place, last);
-    const { kind, text } = provenanceOf(study, conditionAt(parts, place));
-    const seeds = values.map((value) => show(value, { ...measure, show: "n" }).values[0]);
-    parts.cells.push([
-      ...titles(parts, place, last),
-      `This run: ${text}${seedsText(seeds)}`,
-      ...ours.map((each) =>
-        linked(each.values[0] === null && each.text === NONE ? "not run" : each.text, each.to)
-      ),
-    ]);
-    parts.names.push(axes.map((axis) => place[axis]!));
-    const theirs: readonly Shown[] = spec.published === undefined
-      ? []
-      : values.map((value) =>
-        show(value, {
-          ...{ ...measure, source: spec.published },
-          show: measure.show.startsWith("change") ? "published_change" : "published",
-        })
-      );
-    if (theirs.some(({ text }) => text !== NONE)) {
-      parts.cells.push([
-        ...axes.map(() => ""),
-        "Paper, as printed",
-        ...theirs.map((each) => each.text),
-      ]);
-      parts.names.push([...axes.map((axis) => place[axis]!), "paper"]);
-    }
-    values.forEach((value, index) => {
-      const own = [...ours[index]!.values, ...(theirs[index]?.values ?? [])];
-      if (own.every((each) => each === null)) return;
-      parts.data.push([...axes.map((axis) => place[axis]!), value, kind, ...own]);
-      parts.shown.push(conditionAt(parts, { ...place, [across]: value }));
-    });
-    last = place;
-  }
-  const printed: Measure["show"] = measure.show.startsWith("change")
-    ? "published_change"
-    : "published";
-  return {
-    columns: values.map((value) => numbers(shortOf(study, across, value), value)),
-    data: [
-      ...[across, "data_kind", ...dataNames(measure)],
-      ...(spec.published === undefined ? [] : STATISTICS[printed]),
-    ],
+  const theirs: Measure = {
+    ...{ ...measure, source: spec.published },
+    show: measure.show.startsWith("change") ? "published_change" : "published",
   };
+  const rows = parts.places.flatMap((place) => {
+    const conditions = values.map((value) => {
+      const at = conditionAt(parts, { ...place, [across]: value });
+      const show = (own: Measure) => shownOf(sheet, own, placeOf(parts, at, own));
+      const seeds = show({ ...measure, show: "n" }).values[0];
+      const printed = spec.published === undefined ? undefined : show(theirs);
+      return { place, at, value, ours: show(measure), printed, seeds };
+    });
+    const label = provenanceOf(study, conditionAt(parts, place)).text;
+    const ours = {
+      ...{ place, conditions, label: `This run: ${label}${seedsText(conditions)}`, who: [] },
+      cells: conditions.map(({ ours: { text, to } }) =>
+        linked(text === NONE ? "not run" : text, to)
+      ),
+    };
+    if (conditions.every(({ ours }) => ours.text === NONE)) return [];
+    const cells = conditions.map(({ printed }) => printed?.text ?? NONE);
+    return cells.every((text) => text === NONE)
+      ? [ours]
+      : [ours, { place, conditions: [], label: "Paper, as printed", who: ["paper"], cells }];
+  });
+  type Row = typeof rows[number];
+  const begins = beginsOf(rows, axes);
+  const made = tableOf<Row>(rows, [
+    ...axisColumns<Row>(study, axes, begins, ({ who }) => who.length > 0),
+    words("Source", "", ({ label }) => label),
+    ...values.map((value, index): Making<Row> => ({
+      ...{ title: shortOf(study, across, value), name: value },
+      show: ({ cells }) => cells[index]!,
+    })),
+  ], {
+    ...{ id: "", caption: "", breaks: breaksOf(rows, begins) },
+    named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
+  });
+  const conditions = rows.flatMap((row) => row.conditions)
+    .filter(({ ours, printed }) => ours.text !== NONE || (printed?.text ?? NONE) !== NONE);
+  type Condition = typeof conditions[number];
+  const { data } = tableOf<Condition>(conditions, [
+    ...axes.map((axis) => only<Condition>(axis, ({ place }) => place[axis]!)),
+    only(across, ({ value }) => value),
+    only("data_kind", ({ at }) => provenanceOf(study, at).kind),
+    ...STATISTICS[measure.show].map((statistic, index) =>
+      only<Condition>(baseName(measure, [statistic]), ({ ours }) => ours.values[index]!)
+    ),
+    ...STATISTICS[theirs.show].map((statistic, index) =>
+      only<Condition>(statistic, ({ printed }) => printed?.values[index] ?? null)
+    ),
+  ], { id: "", caption: "" });
+  return { made: { ...made, data }, shown: conditions.map(({ at }) => at) };
 }
 
 /** All coordinates of a place that its rows agree on. */
@@ -222,26 +208,38 @@ function metricFor(study: Study, measure: Measure, table: string) {
   return metricOf(found.study, found.name);
 }
 
-/** Ends a group where a place begins another. */
-function begin({ cells, breaks, axes, spec }: Parts, place: At, last: At): void {
-  const grouped = spec.across !== undefined || axes.length > 1;
-  if (grouped && cells.length > 0 && last[axes[0]!] !== place[axes[0]!]) {
-    breaks.push(cells.length - 1);
-  }
+/** Whether a row begins a group: places that share the first axis' value. */
+function beginsOf<R extends { readonly place: At }>(rows: readonly R[], axes: readonly string[]) {
+  return (row: R): boolean => rows[rows.indexOf(row) - 1]?.place[axes[0]!] !== row.place[axes[0]!];
+}
+
+function breaksOf<R>(rows: readonly R[], begins: (row: R) => boolean): number[] {
+  return rows.flatMap((row, index) => index > 0 && begins(row) ? [index - 1] : []);
 }
 
 /** A place's titles; the first, which groups the rows, is shown once. */
-function titles({ sheet: { study }, axes }: Parts, place: At, last: At): string[] {
+function axisColumns<R extends { readonly place: At }>(
+  study: Study,
+  axes: readonly string[],
+  begins: (row: R) => boolean,
+  isBlank: (row: R) => boolean = () => false,
+): Making<R>[] {
   return axes.map((axis, index) =>
-    index === 0 && axes.length > 1 && last[axis] === place[axis]
-      ? ""
-      : titleOf(study, axis, place[axis]!)
+    words(
+      axisOf(study, axis)?.title ?? axis,
+      axis,
+      ({ place }) => place[axis]!,
+      (row) =>
+        isBlank(row) || (index === 0 && axes.length > 1 && !begins(row))
+          ? ""
+          : titleOf(study, axis, row.place[axis]!),
+    )
   );
 }
 
 /** `, n = 5`, or `, n = 3–5` where a row's cells differ. */
-function seedsText(counts: readonly (Data[number] | undefined)[]): string {
-  const found = counts.filter((count) => typeof count === "number");
+function seedsText(cells: readonly { readonly seeds: unknown }[]): string {
+  const found = cells.map(({ seeds }) => seeds).filter((count) => typeof count === "number");
   if (found.length === 0) return "";
   return `, n = ${rangeText(String(Math.min(...found)), String(Math.max(...found)))}`;
 }
@@ -277,22 +275,10 @@ function nameFor(measure: Measure): string {
   return baseName(measure, show === "mean_sd" ? [] : [show]);
 }
 
-function dataNames(measure: Measure): string[] {
-  return STATISTICS[measure.show].map((statistic) => baseName(measure, [statistic]));
-}
-
 function baseName({ metric, column, against, where, source }: Measure, rest: string[]): string {
   const which = [...Object.values(against ?? {}), ...Object.values(where ?? {}).flat(), source];
   return [metric ?? column, ...rest, ...which].filter((part) => part !== undefined).join("_")
     .replace(/[^A-Za-z0-9]+/g, "_");
-}
-
-/** Names of CSV columns; two measures that are alike are counted. */
-function unique(names: readonly string[]): string[] {
-  return names.map((name, index) => {
-    const before = names.slice(0, index).filter((other) => other === name).length;
-    return before === 0 ? name : `${name}_${before + 1}`;
-  });
 }
 
 function intervalNote(spec: SummaryTable, study: Study): string[] {

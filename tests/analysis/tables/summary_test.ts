@@ -95,7 +95,7 @@ Deno.test("one seed has no spread, no interval, and says so", () => {
   );
   const study = bakery({ tidy: { runs: tidy("runs", runs.axes, rows) } });
   assertEquals(cell("mean_sd", { metric: "rise" }, study)[0], "50.00 (1 seed)");
-  assertEquals(cell("interval", { metric: "rise" }, study), []);
+  assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 2 seeds");
   assertEquals(cell("change", { metric: "rise" }, study), ["+5.00", "+8.00"]);
   const main = texts(tables(study, MAIN).get("main"));
   assertEquals(main[1]![1], "This run: full data, n = 1");
