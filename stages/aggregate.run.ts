@@ -4,6 +4,7 @@
  * @module
  */
 import { judgeClaims } from "../analysis/claims/judge.ts";
+import { paperClaims } from "../analysis/claims/preview.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
@@ -18,8 +19,7 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   const { params } = context;
   const { study, sources } = studyOf(params, context.inputs("measurements"));
   refuseAmbiguous(study, params.claims);
-  const elsewhere = params.elsewhere.filter(({ source }) => source === "paper").length;
-  const claims = judgeClaims(study, params.claims, { elsewhere });
+  const claims = judgeClaims(study, params.claims, { elsewhere: paperClaims(params.elsewhere) });
   const findings = findingsOf(study, claims);
   const tables = tablesOf(study, { tables: Object.fromEntries(params.tables), claims, findings });
   const results: Results = {

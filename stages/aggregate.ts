@@ -48,4 +48,8 @@ export const aggregate = defineStage<AggregateParams>({
     const tables = Object.fromEntries(params.tables);
     return checkNames({ ...params, tables }, knownOf(surroundings));
   },
+  preview: async (params: AggregateParams, { grid }: Surroundings) => {
+    const { previewOf } = await import("../analysis/claims/preview.ts");
+    return previewOf(params, grid[params.seeds]?.length ?? 1);
+  },
 });

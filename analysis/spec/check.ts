@@ -6,7 +6,8 @@
  */
 import type { Surroundings, Violation } from "../../pipeline/stage.ts";
 import { suggestion } from "../../pipeline/suggestion.ts";
-import { AGAINST } from "../tidy/study_of.ts";
+import { askedBy } from "../claims/expected.ts";
+import { AGAINST, publishedValues } from "../tidy/study_of.ts";
 import type { Axes, Metrics } from "./axes.ts";
 import type { Claim } from "./claims.ts";
 import type { Paper, Published } from "./published.ts";
@@ -69,6 +70,7 @@ export function checkNames(named: Named, known: Known): Violation[] {
     if ("list" in spec) checker.list(["tables", name], spec);
     else checker.summary(["tables", name], spec);
   }
+  if (checker.found.length === 0) checker.questions();
   return checker.found;
 }
 
@@ -199,6 +201,20 @@ class Checker {
       values.forEach((value, i) => this.#value([...path, "over", axis, i], axis, value));
     }
     if (typeof own.printed === "string") this.#source([...path, "printed"], own.printed);
+  }
+
+  /** Whether each claim has what its test needs; asked once all names are known. */
+  questions(): void {
+    const { claims, metrics, seeds } = this.#named;
+    const prints = { published: publishedValues(this.#named), metrics, seedAxis: seeds };
+    claims.forEach((claim, index) => {
+      try {
+        askedBy(claim, prints);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        this.#add(["claims", index], error.message.replace(/^\w+: /, ""));
+      }
+    });
   }
 
   summary(path: Path, spec: SummaryTable): void {

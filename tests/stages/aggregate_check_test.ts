@@ -259,3 +259,48 @@ Deno.test("a comparison must name a value of every axis of its metric's runs", a
     message,
   );
 });
+
+Deno.test("a claim that lacks what its test needs is refused before anything runs", async () => {
+  const claims = CLAIMS.replace("  test: equivalence\n  smallest: 1\n", "  test: equivalence\n");
+  const { message } = await assertRejects(
+    () => check({ ...FILES, "claims.yaml": claims }),
+    ConfigError,
+  );
+  assertEquals(
+    message.split("\n")[0],
+    "experiments/x/claims.yaml:11:1: the test equivalence needs smallest, found none",
+  );
+});
+
+Deno.test("a plan says how likely each verdict is, from the printed numbers and this run's seeds", async () => {
+  const published = "source,metric,decay,value,spread\nTable 1,accuracy,none,80,1\n" +
+    "Table 1,accuracy,strong,90,1\n";
+  const preview = async (seeds: number) => {
+    const params = aggregate.params.parse({
+      metrics: { accuracy: { title: "Accuracy" } },
+      published: published.split("\n").slice(1, 3).map((line) => {
+        const [source, metric, decay, value, spread] = line.split(",");
+        return { source, metric, decay, value, spread };
+      }),
+      claims: [{
+        id: "C1",
+        statement: "It helps by ten points",
+        metric: "accuracy",
+        at: { decay: "strong" },
+        against: { decay: "none" },
+        printed: "Table 1",
+        smallest: 1,
+        tolerance: 5,
+      }],
+    });
+    const grid = { seed: Array.from({ length: seeds }, (_, seed) => String(seed)) };
+    const said = await aggregate.preview!(params, { axes: {}, grid, inputs: {} });
+    return said as Exclude<typeof said, readonly string[]>;
+  };
+  const { columns, rows } = await preview(5);
+  assertEquals(columns.slice(0, 3), ["Claim", "Seeds", "If"]);
+  // A difference of seven standard errors of a difference: the paper's verdict is all but certain.
+  const reproduced = columns.indexOf("Reproduced");
+  assertEquals(rows[0]!.slice(0, 3), ["C1", "5", "the paper is exactly right"]);
+  assertEquals([rows[0]![reproduced], rows[1]![reproduced]], ["100 %", "0 %"]);
+});
