@@ -268,7 +268,7 @@ Deno.test("a claim that lacks what its test needs is refused before anything run
   );
   assertEquals(
     message.split("\n")[0],
-    "experiments/x/claims.yaml:11:1: the test equivalence needs smallest, found none",
+    "experiments/x/claims.yaml:11: 1: the test equivalence needs smallest, found none",
   );
 });
 
