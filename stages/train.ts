@@ -4,8 +4,15 @@
  * @module
  */
 import { z } from "zod";
-import { ENCODINGS, FUSIONS, GATE_REDUCES } from "../models/names.ts";
+import {
+  EMBEDDING_SCALES,
+  ENCODINGS,
+  FUSIONS,
+  fusionsWith,
+  GATE_REDUCES,
+} from "../models/names.ts";
 import { defineStage } from "../pipeline/stage.ts";
+import { checkHeads } from "./training/heads.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -17,6 +24,12 @@ const params = z.strictObject({
   ),
   gate_reduce: z.enum(GATE_REDUCES).default("none").describe(
     "gate_cnn: a gate for each feature (none) or one for all (mean)",
+  ),
+  concat_bias: z.boolean().default(true).describe(
+    "concat: a bias, as in the notebooks; the paper's equation has none",
+  ),
+  embedding_scale: z.enum(EMBEDDING_SCALES).default("sqrt_d").describe(
+    "What token embeddings are multiplied with: √d, as in the notebooks, or nothing",
   ),
   max_distance: count(1).default(16).describe("relative_attention: K, where distances are clipped"),
   protocol: z.enum(["paper", "authors-code"]).default("paper").describe(
@@ -44,7 +57,15 @@ const params = z.strictObject({
   min_delta: z.number().min(0).default(0).describe("Gain in accuracy that patience counts"),
   chunk_tokens: count(1).default(4096).describe("Tokens in memory at once; bounds memory"),
   checkpoint_every: count(1).default(200).describe("Steps between checkpoints"),
-});
+})
+  .superRefine(checkHeads)
+  .superRefine(({ fusion, encoding }, context) => {
+    const fusions = fusionsWith(encoding);
+    if (fusions.includes(fusion)) return;
+    const message = `must be ${fusions.join(" or ")} where the encoding is ${encoding}, whose ` +
+      "positions enter the attention (leave the rest out with exclude)";
+    context.addIssue({ code: "custom", path: ["fusion"], message });
+  });
 
 /** Validated params of `train`. */
 export type TrainParams = z.infer<typeof params>;
