@@ -164,41 +164,31 @@ function runsOf(rows: readonly number[], { study, table, metric, values }: {
  * a pair whose `same` columns differ.
  */
 export function changesOf(study: Study, contrast: Contrast): Change[] {
-  const found = partsOf(contrast).map(({ place, minus, weight }) => ({
-    weight,
+  const { at, against, than = null, over = {} } = contrast;
+  const places = spread(over);
+  const parts: { readonly place: At; readonly minus: At | null; readonly sign: 1 | -1 }[] = [];
+  for (const place of places) {
+    const base = { ...at, ...place };
+    parts.push({ place: base, minus: against && { ...base, ...against, ...place }, sign: 1 });
+    if (than !== null) {
+      const other = { ...base, ...than };
+      parts.push({ place: other, minus: against && { ...other, ...against }, sign: -1 });
+    }
+  }
+  const found = parts.map(({ place, minus, sign }) => ({
+    sign,
     bySeed: pairs(study, contrast.metric, { place, minus }),
   }));
   const [first] = found;
   if (first === undefined) return [];
   return [...first.bySeed.keys()].flatMap((seed) => {
-    const own = found.map(({ weight, bySeed }) => ({ weight, pair: bySeed.get(seed) }));
+    const own = found.map(({ sign, bySeed }) => ({ sign, pair: bySeed.get(seed) }));
     if (own.some(({ pair }) => pair === undefined)) return [];
     return [{
       seed,
-      value: sum(own.map(({ weight, pair }) => weight * pair!.value)),
+      value: sum(own.map(({ sign, pair }) => sign * pair!.value)) / places.length,
       rows: own.flatMap(({ pair }) => pair!.rows),
     }];
-  });
-}
-
-/** A condition of a contrast, or two that are compared, and its weight in the whole. */
-export interface Part {
-  readonly place: At;
-  readonly minus: At | null;
-  readonly weight: number;
-}
-
-/** What a contrast is the weighted sum of: one part for each place of `over`, twice with `than`. */
-export function partsOf({ at, against, than = null, over = {} }: Contrast): Part[] {
-  const places = spread(over);
-  const weight = 1 / places.length;
-  return places.flatMap((place) => {
-    const base = { ...at, ...place };
-    const first = { place: base, minus: against && { ...base, ...against, ...place }, weight };
-    if (than === null) return [first];
-    const other = { ...base, ...than };
-    const minus = against && { ...other, ...against };
-    return [first, { place: other, minus, weight: -weight }];
   });
 }
 
@@ -349,7 +339,7 @@ export function provenanceOf(study: Study, where: Where | At): Provenance {
  * for conditions that leave the axis out as well, and for no single one.
  */
 export function publishedOf(
-  study: Pick<Study, "published">,
+  study: Study,
   { metric, at, against = null, source }: {
     metric: string;
     at: At;
