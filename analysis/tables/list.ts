@@ -68,11 +68,7 @@ export function listTable(
         to: linkTo(table.name, rowOf(row, each.column), each.column),
       }),
   }));
-  const label = (row: number) => provenanceOf(study, atOf(table, row));
-  const source: Making<number>[] = [
-    words("Source", "", () => "", (row) => firsts.has(row) ? label(row).text : ""),
-    only("data_kind", (row) => label(row).kind),
-  ];
+  const source = sourceColumns(study, table, firsts);
   const anchors = anchor === undefined
     ? []
     : rows.map((row, index) => [index, anchor(row)] as const)
@@ -93,6 +89,19 @@ export function listTable(
       }),
     ],
   });
+}
+
+/** What data a list's rows are of, once for each group. */
+function sourceColumns(
+  study: Study,
+  table: TidyTable,
+  firsts: ReadonlySet<number>,
+): Making<number>[] {
+  const label = (row: number) => provenanceOf(study, atOf(table, row));
+  return [
+    words("Source", "", () => "", (row) => firsts.has(row) ? label(row).text : ""),
+    only("data_kind", (row) => label(row).kind),
+  ];
 }
 
 function listedOf(
