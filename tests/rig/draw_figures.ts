@@ -9,7 +9,7 @@
  */
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
-import { plot } from "../../stages/plot.ts";
+import { plotFusion } from "../../stages/plot_fusion.ts";
 import { AG, madeUpInputs, SHORT } from "../stages/results/made_up.ts";
 import { artifact, runStage } from "./run_stage.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -21,7 +21,7 @@ const { outputs } = await runStage(aggregate, {}, { directory, inputs });
 const results = artifact(outputs["results"]!);
 for (const kind of kinds) {
   const own = { directory: temporaryFolder(), inputs: { results } };
-  const drawn = await runStage(plot, { kind, width: 240, scale: 0.5 }, own);
+  const drawn = await runStage(plotFusion, { kind, width: 240, scale: 0.5 }, own);
   const png = Deno.readFileSync(join(drawn.outputs["figures"]!, `${kind}.png`));
   Deno.writeFileSync(join(folder!, `${kind}.png`), png);
 }

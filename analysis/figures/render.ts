@@ -10,7 +10,7 @@ import * as vega from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { FONT_FILES } from "./fonts.ts";
 import { framedSvg } from "./frame.ts";
-import { type Chart, CONFIG } from "./look.ts";
+import { type Chart, CONFIG } from "./theme.ts";
 
 /** Vega's own text measuring, which it exports without a type. */
 const measureText = (vega as unknown as {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { aggregate } from "../../stages/aggregate.ts";
-import { plot } from "../../stages/plot.ts";
+import { plotFusion } from "../../stages/plot_fusion.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { stretched } from "../../stages/results/chart/gates_chart.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
@@ -28,7 +28,7 @@ async function drawn(
   params: { kind: string; title?: string; published?: unknown },
 ) {
   const directory = temporaryFolder();
-  const run = await runStage(plot, params, { directory, inputs: { results } });
+  const run = await runStage(plotFusion, params, { directory, inputs: { results } });
   const folder = run.outputs["figures"]!;
   return {
     svg: Deno.readTextFileSync(join(folder, `${params.kind}.svg`)),
@@ -86,7 +86,7 @@ Deno.test("the PNG is twice the SVG's size and its text is drawn", async () => {
   assertEquals([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const width = new DataView(png.buffer, png.byteOffset).getUint32(16);
   assert(Math.abs(width - 2 * Number(svg.match(/width="([\d.]+)"/)![1])) <= 2);
-  const blank = await (await import("../../stages/results/chart/render.ts"))
+  const blank = await (await import("../../analysis/figures/render.ts"))
     .renderPng(svg.replace(/<text\b[^>]*>.*?<\/text>/gs, ""), { scale: 2 });
   assert(png.length > 1.5 * blank.length, `${png.length} against ${blank.length} without text`);
 });
@@ -244,10 +244,10 @@ Deno.test("plot needs to read nothing but its input and the package cache", asyn
   const directory = temporaryFolder();
   const root = new URL("../..", import.meta.url).pathname;
   const script = `
-    import { plot } from ${JSON.stringify(join(root, "stages/plot.ts"))};
-    import { run } from ${JSON.stringify(join(root, "stages/plot.run.ts"))};
+    import { plotFusion } from ${JSON.stringify(join(root, "stages/plot_fusion.ts"))};
+    import { run } from ${JSON.stringify(join(root, "stages/plot_fusion.run.ts"))};
     await run({
-      params: plot.params.parse({ kind: "delta" }),
+      params: plotFusion.params.parse({ kind: "delta" }),
       input: () => ({ path: ${JSON.stringify(results.path)} }),
       output: () => ${JSON.stringify(directory)},
     });`;

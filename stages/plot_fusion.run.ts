@@ -1,5 +1,5 @@
 /**
- * Runs stage `plot`, which `plot.ts` declares.
+ * Runs stage `plot_fusion`, which `plot_fusion.ts` declares.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { deltaChart } from "./results/chart/delta_chart.ts";
 import { gatesChart } from "./results/chart/gates_chart.ts";
 import { operatorsSvg } from "./results/chart/operator_diagrams.ts";
 import { publishedChart } from "./results/chart/published_chart.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
+import { renderPng, renderSvg } from "../analysis/figures/render.ts";
 import { readJson } from "./results/inputs.ts";
 import { type Results, resultsSchema } from "./results/results.ts";
-import type { PlotParams } from "./plot.ts";
+import type { PlotFusionParams } from "./plot_fusion.ts";
 
-export async function run(context: StageContext<PlotParams>): Promise<void> {
+export async function run(context: StageContext<PlotFusionParams>): Promise<void> {
   const { params } = context;
   const { path } = context.input("results");
   const results = readJson(path, resultsSchema, { what: "aggregate.results" });
@@ -28,7 +28,7 @@ export async function run(context: StageContext<PlotParams>): Promise<void> {
   Deno.writeFileSync(join(folder, `${params.kind}.png`), png);
 }
 
-async function drawSvg(results: Results, params: PlotParams): Promise<string> {
+async function drawSvg(results: Results, params: PlotFusionParams): Promise<string> {
   const { title, width } = params;
   switch (params.kind) {
     case "delta":

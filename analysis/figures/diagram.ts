@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { escapeXml } from "../../../pipeline/views/html.ts";
-import { COLOURS, FAINT, FONT, INK } from "./look.ts";
+import { escapeXml } from "../../pipeline/views/html.ts";
+import { COLOURS, FAINT, FONT, INK } from "./theme.ts";
 
 /** A box, placed by its centre. */
 export interface Box {

@@ -33,11 +33,11 @@ const params = z.strictObject({
   scale: z.number().min(0.5).max(8).default(2),
 });
 
-/** Validated params of `plot`. */
-export type PlotParams = z.infer<typeof params>;
+/** Validated params of `plot_fusion`. */
+export type PlotFusionParams = z.infer<typeof params>;
 
-export const plot = defineStage({
-  name: "plot",
+export const plotFusion = defineStage({
+  name: "plot_fusion",
   params,
   inputs: { results: {} },
   outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
