@@ -14,6 +14,7 @@ export const project: Project = {
     train: () => import("./stages/train.ts"),
     evaluate: () => import("./stages/evaluate.ts"),
     aggregate: () => import("./stages/aggregate.ts"),
+    plot: () => import("./stages/plot.ts"),
     plot_fusion: () => import("./stages/plot_fusion.ts"),
     report: () => import("./stages/report.ts"),
     latency: () => import("./stages/latency.ts"),

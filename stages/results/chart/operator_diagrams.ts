@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { arrowHead, type Diagram, diagramSvg, textSvg } from "../../../analysis/figures/diagram.ts";
+import {
+  arrowHead,
+  diagramSvg,
+  type Panel as Diagram,
+  textSvg,
+} from "../../../analysis/figures/diagram.ts";
 import { framedSvg } from "../../../analysis/figures/frame.ts";
 import { FAINT } from "../../../analysis/figures/theme.ts";
 

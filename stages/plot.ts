@@ -1,0 +1,23 @@
+/**
+ * Draws all figures of an experiment from its results, each as SVG and PNG.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { figuresSchema } from "../analysis/spec/figures.ts";
+import { defineStage } from "../pipeline/stage.ts";
+
+const params = z.strictObject({
+  figures: figuresSchema.describe("Figures by name, which is their file's"),
+  scale: z.number().min(0.5).max(8).default(2).describe("PNG pixels per SVG pixel"),
+});
+
+/** Validated params of `plot`. */
+export type PlotParams = z.infer<typeof params>;
+
+export const plot = defineStage({
+  name: "plot",
+  params,
+  inputs: { results: {} },
+  outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+});
