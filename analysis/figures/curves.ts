@@ -5,7 +5,7 @@
  */
 import type { Curves } from "../spec/figures.ts";
 import { sum } from "../statistics/sample.ts";
-import { keyOf, rowsAt, type Study } from "../study.ts";
+import { keyOf, rowsAt, shortOf, type Study } from "../study.ts";
 import { counted, decimal, signed } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";
 import { type CurvesPanel, curvesSpec, type Point, type Series } from "./curves_chart.ts";
@@ -31,11 +31,13 @@ export function curves(study: Study, { name, spec }: { name: string; spec: Curve
   if (all.length === 0) return emptyChart({ name, title: spec.title }, spec.width);
   const series = withOthers(all, spec.series, [...spec.panels, ...spec.lines, study.seeds]);
   const named = labelAxes(all, series);
-  const label = ({ at }: Line) => labelOf(study, at, named);
+  const label = ({ at }: Line) => labelOf(study, at, named, shortOf);
   const labels = [...new Set(ordered(study, all, series).map(label))];
   const long = all.some(({ points }) => points.size > STRETCHES);
   const grid = byColumn.map(({ y, lines }) =>
-    panelsOf(study, lines, { axes: spec.panels, where: spec.where }).map(({ title, members }) => ({
+    panelsOf(study, lines, { axes: spec.panels, where: spec.where, name: shortOf }).map((
+      { title, members },
+    ) => ({
       title,
       axis: axisOf(study, spec, y),
       domain: y.domain,
@@ -152,7 +154,7 @@ function axisOf(study: Study, { table, against }: Curves, { column, title }: Y):
   )?.[1];
   const minus = against === undefined
     ? ""
-    : `, minus ${labelOf(study, against, Object.keys(against))}`;
+    : `, minus ${labelOf(study, against, Object.keys(against), shortOf)}`;
   return title + minus + (metric?.better === "less" ? " (less is better)" : "");
 }
 

@@ -33,13 +33,17 @@ export interface Panel<T> {
 export function panelsOf<T extends { readonly at: At }>(
   study: Study,
   members: readonly T[],
-  { axes, where }: { readonly axes: readonly string[]; readonly where: Where },
+  { axes, where, name = titleOf }: {
+    readonly axes: readonly string[];
+    readonly where: Where;
+    readonly name?: typeof titleOf;
+  },
 ): Panel<T>[] {
   const named = labelAxes(members, axes);
   return [...Map.groupBy(ordered(study, members, axes), ({ at }) => keyOf(pick(at, axes))).values()]
     .map((own) => {
       const at = pick(own[0]!.at, axes);
-      const place = labelOf(study, at, named);
+      const place = labelOf(study, at, named, name);
       const { text } = provenanceOf(study, { ...where, ...at });
       return { at, title: [place, text].filter((part) => part !== "").join(" · "), members: own };
     });
@@ -93,12 +97,16 @@ export function labelAxes(
   );
 }
 
-/** Coordinates as a label; a column that is no axis is named with its value: `Block 2`. */
-export function labelOf(study: Study, at: At, axes: readonly string[]): string {
+/**
+ * Coordinates as a label; a column that is no axis is named with its value: `Block 2`.
+ *
+ * @param name How a value is called: its title, or for legends its short one.
+ */
+export function labelOf(study: Study, at: At, axes: readonly string[], name = titleOf): string {
   return axes.filter((axis) => at[axis] !== undefined).map((axis) =>
     axisOf(study, axis) === undefined
       ? `${capitalized(axis.replaceAll("_", " "))} ${at[axis]}`
-      : titleOf(study, axis, at[axis]!)
+      : name(study, axis, at[axis]!)
   ).join(", ");
 }
 

@@ -286,12 +286,11 @@ function rowOf(
   };
 }
 
-function printedText(each: PublishedValue): string {
-  const value = decimal(each.value!, printedDigits(each.rounding));
-  const spread = each.spread === null
-    ? ""
-    : ` ± ${decimal(each.spread, printedDigits(each.rounding))}`;
-  return value + spread + (each.words === "" ? "" : ` (“${each.words}”)`);
+/** `91.15 ± 0.08`, `about 62`. */
+function printedText({ value, spread, words, rounding }: PublishedValue): string {
+  const digits = printedDigits(rounding);
+  return (words === "" ? "" : `${words} `) + decimal(value!, digits) +
+    (spread === null ? "" : ` ± ${decimal(spread, digits)}`);
 }
 
 /** Names a panel of what the paper printed. */

@@ -65,11 +65,6 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
   const extent = 16 + Math.max(...all.map(({ label }) => textWidth(label, 12)));
   const beside = TEXT_GAP + Math.max(...all.map(({ text }) => textWidth(text, 12)));
   const domains = panels.map(({ rows }) => domainOf(options.own ? rows : all, options));
-  const clipped = panels.some(({ rows }, index) =>
-    rows.some((row) => sidesOf(row, domains[index]!).length > 0)
-  );
-  const subtitle = options.subtitle +
-    (clipped ? " An arrow marks an interval that runs past the edge." : "");
   return {
     name,
     title,
@@ -80,7 +75,7 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
         }.`
       ).join(" "),
     spec: {
-      title: titleOf({ title, subtitle }, extent + width + beside),
+      title: titleOf(options, extent + width + beside),
       spacing: 18,
       resolve: { scale: { x: "independent" } },
       vconcat: panels.map((panel, index) => {
@@ -91,38 +86,19 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
   };
 }
 
-/**
- * Covers every seed, mean and printed value, and zero where it has a meaning; intervals too, unless
- * they would shrink the rest below a third of the width.
- */
+/** Covers every seed, interval and printed value, and zero where it has a meaning. */
 function domainOf(rows: readonly Row[], { marks, signed, max = Infinity }: RowsOptions): Domain {
-  const fromZero = marks === "bars" || signed;
   const values = [
-    ...fromZero ? [0] : [],
-    ...rows.flatMap((row) => [...row.values, row.mean, ...row.printed]),
+    ...marks === "bars" || signed ? [0] : [],
+    ...rows.flatMap((row) => [...row.values, row.mean, ...row.interval ?? [], ...row.printed]),
   ];
-  if (marks === "bars" && max < Infinity) return [Math.min(...values), max];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const span = high - low || Math.abs(high) * 0.02 || 1;
-  const ends = rows.flatMap(({ interval }) => interval ?? []);
-  const reach = marks === "bars" ? span / 2 : span;
-  const from = Math.max(Math.min(low, ...ends), low - reach);
-  const to = Math.min(Math.max(high, ...ends), high + reach);
-  const margin = (to - from) * 0.04 || span * 0.04;
+  if (marks === "bars" && max < Infinity) return [low, max];
+  const margin = 0.04 * (high - low || Math.abs(high) || 1);
+  const from = low - margin;
   return [
-    low >= 0 && (fromZero && !signed || from - margin < 0 && !signed) ? 0 : from - margin,
-    Math.min(max, to + margin),
-  ];
-}
-
-type Side = "left" | "right";
-
-/** The sides on which a row's interval runs past the edge. */
-function sidesOf({ interval }: Row, [from, to]: Domain): Side[] {
-  if (interval === null) return [];
-  return [
-    ...interval[0] < from ? ["left" as const] : [],
-    ...interval[1] > to ? ["right" as const] : [],
+    low >= 0 && !signed && (marks === "bars" || from < 0) ? 0 : from,
+    Math.min(max, high + margin),
   ];
 }
 
@@ -161,14 +137,6 @@ function panelSpec(
       mark: { type: "point", opacity: 1, ...mark },
       encoding: { x: x(field), y },
     }];
-  const arrows = (["left", "right"] as const).flatMap((side) =>
-    points(
-      rows.filter((row) => sidesOf(row, domain).includes(side))
-        .flatMap((row) => at("edge", [domain[side === "left" ? 0 : 1]], row)),
-      "edge",
-      { shape: `triangle-${side}`, filled: true, color: INK, size: 60, yOffset: lower },
-    )
-  );
   const main = rows.map(({ label, mean, text }) => ({ label, mean, text }));
   const seeds = rows.flatMap((row) => at("value", row.values, row));
   const printed = rows.flatMap((row) => at("printed", row.printed, row));
@@ -185,8 +153,7 @@ function panelSpec(
         }]
         : [],
       ...marks === "bars" ? [barLayer(main, { x: x("mean"), y, ours })] : [],
-      intervalLayer(rows, { domain, x, y, lower }),
-      ...arrows,
+      intervalLayer(rows, { x, y, lower }),
       ...points(printed, "printed", {
         shape: "square",
         filled: false,
@@ -234,18 +201,16 @@ function barLayer(
 
 function intervalLayer(
   rows: readonly Row[],
-  { domain, x, y, lower }: {
-    readonly domain: Domain;
+  { x, y, lower }: {
     readonly x: (field: string) => unknown;
     readonly y: unknown;
     readonly lower: number;
   },
 ): Record<string, unknown> {
-  const inside = (value: number) => Math.min(domain[1], Math.max(domain[0], value));
   return {
     data: {
       values: rows.flatMap(({ label, interval }) =>
-        interval === null ? [] : [{ label, low: inside(interval[0]), high: inside(interval[1]) }]
+        interval === null ? [] : [{ label, low: interval[0], high: interval[1] }]
       ),
     },
     mark: { type: "rule", color: INK, strokeWidth: 2, yOffset: lower, y2Offset: lower },

@@ -39,7 +39,7 @@ export interface Refusal {
  */
 export function vegaLiteRefusals(
   spec: Readonly<Record<string, unknown>>,
-  tables: readonly string[],
+  tables?: readonly string[],
 ): Refusal[] {
   const found: Refusal[] = [];
   walk(spec, ({ key, value, path }) => {
@@ -47,8 +47,8 @@ export function vegaLiteRefusals(
     if (key === "data") {
       const { name, ...rest } = (value ?? {}) as Record<string, unknown>;
       if (typeof name !== "string" || Object.keys(rest).length > 0) {
-        refuse(`must be a tidy table, { name: ${tables[0] ?? "runs"} }, and nothing else`);
-      } else if (!tables.includes(name)) {
+        refuse(`must be a tidy table, { name: TABLE }, and nothing else`);
+      } else if (tables !== undefined && !tables.includes(name)) {
         refuse(`must name a tidy table (${tables.join(", ")}), got "${name}"`);
       }
     } else if (key === "mark" || (key === "type" && path.at(-2) === "mark")) {
