@@ -31,10 +31,10 @@ export function diagramFigure(name: string, diagram: Diagram): string {
       : textSvg(legend, { x, y: 44, size: 12, fill: FAINT, anchor: "start" }));
   for (const panel of panels) {
     body += `<g transform="translate(${x},${TOP})">${diagramSvg(panel, head)}</g>`;
-    x += Math.max(panel.width, textWidth(panel.equation, 13)) + GAP;
+    x += Math.max(panel.width, Math.ceil(textWidth(panel.equation, 13))) + GAP;
   }
   return framedSvg({ name, title, description }, {
-    width: Math.max(x - GAP, textWidth(title, 18), textWidth(legend ?? "", 12)) + MARGIN,
+    width: Math.ceil(Math.max(x - GAP, textWidth(title, 18), textWidth(legend ?? "", 12)) + MARGIN),
     height: TOP + height,
     body,
   });

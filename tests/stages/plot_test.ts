@@ -1,0 +1,92 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { RESULTS_FORMAT } from "../../analysis/results.ts";
+import { renderPng } from "../../analysis/figures/render.ts";
+import { canonical } from "../../pipeline/key/canonical.ts";
+import type { Artifact } from "../../pipeline/stage.ts";
+import { plot } from "../../stages/plot.ts";
+import { PLANT_FIGURES, plants } from "../analysis/figures/made_up.ts";
+import { artifact, runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+
+/** At least one figure of each template. */
+const NAMES = ["sprouted", "hours", "printed", "growth", "scheme", "own"];
+const FIGURES = Object.fromEntries(NAMES.map((name) => [name, PLANT_FIGURES[name]]));
+
+function results(): Artifact {
+  const path = join(temporaryFolder(), "results.json");
+  const rest = { claims: [], findings: [], missing: [], tables: [] };
+  Deno.writeTextFileSync(
+    path,
+    JSON.stringify({ format: RESULTS_FORMAT, study: plants(), ...rest }),
+  );
+  return artifact(path);
+}
+
+async function drawn(from: Artifact, params: unknown = { figures: FIGURES, scale: 1 }) {
+  const directory = temporaryFolder();
+  const { outputs } = await runStage(plot, params, { directory, inputs: { results: from } });
+  const folder = outputs["figures"]!;
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort()
+    .map((name) => [name, Deno.readFileSync(join(folder, name))] as const);
+}
+
+Deno.test("all figures are drawn as SVG and PNG, with the same bytes in one process again", async () => {
+  const from = results();
+  const first = await drawn(from);
+  assertEquals(
+    first.map(([name]) => name),
+    NAMES.flatMap((name) => [`${name}.png`, `${name}.svg`]).sort(),
+  );
+  assertEquals(await drawn(from), first);
+});
+
+Deno.test("a PNG is as many times the SVG's size as asked for, and its text is drawn", async () => {
+  const figures = { sprouted: PLANT_FIGURES["sprouted"] };
+  const [[, png], [, text]] = await drawn(results(), { figures, scale: 2 }) as [
+    [string, Uint8Array],
+    [string, Uint8Array],
+  ];
+  const svg = new TextDecoder().decode(text);
+  assertEquals([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const width = new DataView(png.buffer, png.byteOffset).getUint32(16);
+  assert(Math.abs(width - 2 * Number(svg.match(/width="([\d.]+)"/)![1])) <= 2);
+  const blank = await renderPng(svg.replace(/<text\b[^>]*>.*?<\/text>/gs, ""), { scale: 2 });
+  assert(png.length > 1.5 * blank.length, `${png.length} against ${blank.length} without text`);
+});
+
+Deno.test("an unknown template and a foreign file are refused", async () => {
+  const from = results();
+  await assertRejects(() => drawn(from, { figures: { pie: { template: "pie", title: "Pie" } } }));
+  Deno.writeTextFileSync(from.path, "{}");
+  await assertRejects(() => drawn(from), Error, "must be a results file, found format null");
+});
+
+Deno.test("plot needs to read nothing but its input and the package cache", async () => {
+  const from = results();
+  const directory = temporaryFolder();
+  const root = new URL("../..", import.meta.url).pathname;
+  const main = join(temporaryFolder(), "main.ts");
+  Deno.writeTextFileSync(
+    main,
+    `import { run } from ${JSON.stringify(join(root, "stages/plot.run.ts"))};
+    await run({
+      params: ${JSON.stringify(canonical(plot.params.parse({ figures: FIGURES, scale: 1 })))},
+      input: () => ({ path: ${JSON.stringify(from.path)} }),
+      output: () => ${JSON.stringify(directory)},
+      progress: () => {},
+    });`,
+  );
+  const info = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
+  const cache = JSON.parse(new TextDecoder().decode(info.stdout)).npmCache as string;
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--no-check", "--no-prompt", `--config=${join(root, "deno.json")}`],
+      ...[`--allow-read=${from.path},${cache}`, `--allow-write=${directory}`, main],
+    ],
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  for (const [name, bytes] of await drawn(from)) {
+    assertEquals(Deno.readFileSync(join(directory, name)), bytes, name);
+  }
+});
