@@ -188,6 +188,8 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
       (against === null ? "." : "; change under the same seed, its interval.") +
       (theirs.length > 0 ? " Hollow: as the paper printed it." : ""),
     axis: axisTitle(metric),
+    // What it is counted in is the paper's matter: it need not be our unit.
+    printedAxis: `${metric.title}, as the paper printed it`,
     marks: "bars",
     signed: false,
     width: spec.width,
