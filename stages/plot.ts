@@ -4,6 +4,7 @@
  * @module
  */
 import { z } from "zod";
+import { figureViolations } from "../analysis/figures/check.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
@@ -20,4 +21,7 @@ export const plot = defineStage({
   params,
   inputs: { results: {} },
   outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+  check: ({ figures }, { axes }) =>
+    figureViolations(figures, { axes })
+      .map(({ path, message }) => ({ path: ["figures", ...path], message })),
 });
