@@ -78,19 +78,7 @@ function onText(study: Study, claim: JudgedClaim): string {
 /** One row per comparison that was run, with everything its verdict rests on. */
 export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): Table {
   const { study } = sheet;
-  const rows = claims.flatMap((claim) =>
-    ranOf(claim).map((each) => ({
-      ...{
-        ...each,
-        ...each.outcome,
-        ...each.comparison,
-        claim,
-        smallest: each.comparison.smallest,
-      },
-      ...{ printed: each.printed, opposite: each.outcome.against },
-      ...{ test: each.outcome.test, show: showOf(study, each), to: linkOf(sheet, each) },
-    }))
-  );
+  const rows = judgedRows(sheet, claims);
   type Row = typeof rows[number];
   const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
   const anchors = rows.flatMap(({ claim }, index): [number, string][] =>
@@ -142,6 +130,23 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
       }),
     ],
   });
+}
+
+/** The comparisons that were run, each with its claim. */
+function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
+  return claims.flatMap((claim) =>
+    ranOf(claim).map((each) => ({
+      ...{
+        ...each,
+        ...each.outcome,
+        ...each.comparison,
+        claim,
+        smallest: each.comparison.smallest,
+      },
+      ...{ printed: each.printed, opposite: each.outcome.against },
+      ...{ test: each.outcome.test, show: showOf(sheet.study, each), to: linkOf(sheet, each) },
+    }))
+  );
 }
 
 /** How a comparison's sizes are shown: changes with their sign. */

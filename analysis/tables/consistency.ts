@@ -310,7 +310,7 @@ function seriesText(study: Study, { source, at, against }: Series): string {
   return `${source}, ${where === "" ? "" : `${where}, `}${differenceText(study, at, against)}`;
 }
 
-/** `ArXiv, Add, Sinusoidal, latency`; the metric where the paper prints several. */
+/** `Gas, Vanilla, time`; the metric where the paper prints several. */
 function placeText(study: Study, { at, metric }: PublishedValue): string {
   const several = new Set(study.published.map((each) => each.metric)).size > 1;
   const title = metricOf(study, metric).title.toLowerCase();

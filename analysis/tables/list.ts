@@ -51,11 +51,10 @@ export function listTable(
   const labelled = anchor === undefined &&
     study.corpora.some(({ at }) => Object.keys(at).some((axis) => axes.includes(axis)));
   const group = axes.find((axis) => axis === spec.group);
-  const begins = (row: number) => {
-    const before = rows[rows.indexOf(row) - 1];
-    return group === undefined || before === undefined ||
-      table.columns[group]![row] !== table.columns[group]![before];
-  };
+  const firsts = new Set(rows.filter((row, index) =>
+    group === undefined || index === 0 ||
+    table.columns[group]![row] !== table.columns[group]![rows[index - 1]!]
+  ));
   const valueIn = (column: string, row: number) => table.columns[column]![row] ?? null;
   const columns = listed.map((each): Making<number> => ({
     ...{ title: each.title, name: each.column, words: each.axis || each.words },
@@ -64,16 +63,12 @@ export function listTable(
       return typeof value === "number" ? value * each.scale : value;
     },
     show: (row) =>
-      each.column === group && !begins(row) ? "" : cellOf(study, each, {
+      each.column === group && !firsts.has(row) ? "" : cellOf(study, each, {
         value: valueIn(each.column, row),
         to: linkTo(table.name, rowOf(row, each.column), each.column),
       }),
   }));
-  const label = (row: number) => provenanceOf(study, atOf(table, row));
-  const source: Making<number>[] = [
-    words("Source", "", () => "", (row) => begins(row) ? label(row).text : ""),
-    only("data_kind", (row) => label(row).kind),
-  ];
+  const source = sourceColumns(study, table, firsts);
   const anchors = anchor === undefined
     ? []
     : rows.map((row, index) => [index, anchor(row)] as const)
@@ -85,7 +80,7 @@ export function listTable(
         .map(({ column }) => String(valueIn(column, row) ?? "")),
     breaks: group === undefined
       ? []
-      : rows.flatMap((row, index) => index > 0 && begins(row) ? [index - 1] : []),
+      : rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []),
     notes: [
       ...spec.notes,
       ...notesOn(study, {
@@ -94,6 +89,19 @@ export function listTable(
       }),
     ],
   });
+}
+
+/** What data a list's rows are of, once for each group. */
+function sourceColumns(
+  study: Study,
+  table: TidyTable,
+  firsts: ReadonlySet<number>,
+): Making<number>[] {
+  const label = (row: number) => provenanceOf(study, atOf(table, row));
+  return [
+    words("Source", "", () => "", (row) => firsts.has(row) ? label(row).text : ""),
+    only("data_kind", (row) => label(row).kind),
+  ];
 }
 
 function listedOf(

@@ -6,6 +6,7 @@
 import type { At } from "../tidy/table.ts";
 import type { Study } from "../study.ts";
 import { intervalText, NONE } from "./format.ts";
+import { differenceText, whereText, without } from "./places.ts";
 import type { Cell, Table } from "./table.ts";
 
 type Value = string | number | null;
@@ -66,24 +67,23 @@ export function bounds<R>(
   ];
 }
 
-/** CSV columns of coordinates, and of those that a difference is from: `against_operator`. */
-export function coordinates<R>(
+/** What rows of differences are of; in CSV all coordinates, and what they are from: `against_oven`. */
+export function differences<R extends { readonly at: At; readonly against: At }>(
   study: Study,
   rows: readonly R[],
-  of: (row: R) => { readonly at: At; readonly against: At | null },
 ): Making<R>[] {
-  const used = (ats: readonly (At | null)[]) => {
-    const names = [...new Set(ats.flatMap((at) => Object.keys(at ?? {})))];
+  const used = (ats: readonly At[]) => {
+    const names = [...new Set(ats.flatMap((at) => Object.keys(at)))];
     const known = study.axes.map(({ name }) => name).filter((name) => names.includes(name));
     return [...known, ...names.filter((name) => !known.includes(name))];
   };
   return [
-    ...used(rows.map((row) => of(row).at)).map((axis) =>
-      only<R>(axis, (row) => of(row).at[axis] ?? null)
+    ...used(rows.map(({ at }) => at)).map((axis) => only<R>(axis, ({ at }) => at[axis] ?? null)),
+    ...used(rows.map(({ against }) => against)).map((axis) =>
+      only<R>(`against_${axis}`, ({ at, against }) => against[axis] ?? at[axis] ?? null)
     ),
-    ...used(rows.map((row) => of(row).against)).map((axis) =>
-      only<R>(`against_${axis}`, (row) => of(row).against?.[axis] ?? of(row).at[axis] ?? null)
-    ),
+    words("Where", "", ({ at, against }) => whereText(study, without(at, against)) || NONE),
+    words("Difference", "", ({ at, against }) => differenceText(study, at, against)),
   ];
 }
 

@@ -18,7 +18,7 @@ interface Named {
 
 /**
  * A `\newcommand` for each cell of numbers and for each number in it, with the table and cell it is
- * from: `\tableOneArxivGateScalar`, `\tableOneArxivGateScalarMean`.
+ * from: `\tableOneGasVanilla`, `\tableOneGasVanillaMean`.
  *
  * A name is made of the table, what tells the row from others, and the column; where two names come
  * out alike, both spell their punctuation and case too. Rows that nothing tells apart have none.
@@ -74,7 +74,7 @@ function partsIn(text: string): string[] {
   return /\d(–| to )/.test(text) ? ["min", "max"] : [];
 }
 
-/** `["table1", "ag_news"]` is `tableOneAgNews`: letters alone, as TeX has it. */
+/** `["table1", "gas_oven"]` is `tableOneGasOven`: letters alone, as TeX has it. */
 function shortName(parts: readonly string[]): string {
   const words = parts.flatMap((part) =>
     part.normalize("NFD").replace(/\p{M}/gu, "").match(/[a-z]+|\d|[\p{L}\p{S}]/giu) ??

@@ -18,9 +18,9 @@ import {
   testedChange,
 } from "../study.ts";
 import type { At } from "../tidy/table.ts";
-import { formatsOf, NONE, percent, probability } from "./format.ts";
-import { bounds, coordinates, figures, type Making, only, tableOf, words } from "./making.ts";
-import { baselineOf, differenceText, whereText, without } from "./places.ts";
+import { formatsOf, percent, probability } from "./format.ts";
+import { bounds, differences, figures, type Making, only, tableOf, words } from "./making.ts";
+import { baselineOf } from "./places.ts";
 import type { Table } from "./table.ts";
 
 /** A source's changes under each seed, in the order of the seeds. */
@@ -181,19 +181,7 @@ function placeColumns<R extends Placed>(study: Study, rows: readonly R[]): Makin
   return [
     words("Source", "source", ({ source }) => source),
     only("metric", ({ metric }) => metric),
-    ...coordinates<R>(study, rows, (row) => row),
-    {
-      title: "Where",
-      name: "",
-      words: true,
-      show: ({ at, against }) => whereText(study, without(at, against)) || NONE,
-    },
-    {
-      title: "Difference",
-      name: "",
-      words: true,
-      show: ({ at, against }) => differenceText(study, at, against),
-    },
+    ...differences(study, rows),
   ];
 }
 

@@ -86,7 +86,7 @@ export function baselineOf(study: Study, axes: readonly string[]): At | null {
   return axis === undefined ? null : { [axis.name]: axis.baseline! };
 }
 
-/** `Gate-Scalar − Add`. */
+/** `Vanilla − Plain`. */
 export function differenceText(study: Study, at: At, against: At): string {
   const text = (place: At) =>
     Object.keys(against).map((axis) => titleOf(study, axis, place[axis] ?? "?")).join(", ");
@@ -98,7 +98,7 @@ export function without(at: At, others: At): At {
   return Object.fromEntries(Object.entries(at).filter(([axis]) => others[axis] === undefined));
 }
 
-/** All of some coordinates as people read them, axes in display order: `ArXiv, Add`. */
+/** All of some coordinates as people read them, axes in display order: `Gas, Vanilla`. */
 export function whereText(study: Study, at: At): string {
   const rank = (axis: string) => {
     const index = study.axes.findIndex(({ name }) => name === axis);

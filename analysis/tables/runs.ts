@@ -16,21 +16,12 @@ import {
   shownChange,
   type Study,
 } from "../study.ts";
-import type { Columns, TidyTable } from "../tidy/table.ts";
+import type { At, Columns, TidyTable } from "../tidy/table.ts";
 import { changeUnit, formatsOf, withUnit } from "./format.ts";
 import { listTable } from "./list.ts";
-import { coordinates, figures, only, tableOf, words } from "./making.ts";
-import {
-  conditionAxes,
-  differenceText,
-  everyId,
-  notesOn,
-  runsAnchor,
-  type Sheet,
-  whereText,
-  without,
-} from "./places.ts";
-import type { Cell, Table } from "./table.ts";
+import { differences, figures, type Making, only, tableOf, words } from "./making.ts";
+import { conditionAxes, everyId, notesOn, runsAnchor, type Sheet } from "./places.ts";
+import { linked, type Table } from "./table.ts";
 
 /** Every run of each tidy table that metrics are read from. */
 export function everyRun(sheet: Sheet, specs: Tables): Table[] {
@@ -142,61 +133,26 @@ function everyMedian(study: Study, { table, metrics, axes, groups }: {
 
 /** Every pair of runs behind a change that a table or a claim shows. */
 export function everyPair({ study, pairs }: Sheet): Table {
-  const rows = [...pairs].flatMap(([anchor, contrast]) =>
-    changesOf(study, contrast).map((change) => ({
-      ...{ anchor, metric: contrast.metric, at: contrast.at, against: contrast.against! },
-      ...{ seed: change.seed, ...pairOf(study, contrast.metric, change) },
+  const rows = [...pairs].flatMap(([anchor, { metric, at, against }]) =>
+    changesOf(study, { metric, at, against }).map((change): Pair => ({
+      ...{ anchor, metric, at, against: against!, seed: change.seed },
+      ...pairOf(study, metric, change),
     }))
   );
-  type Row = typeof rows[number];
   const metrics = [...new Set(rows.map(({ metric }) => metric))]
     .map((name) => metricOf(study, name));
-  const [single] = metrics.length === 1 ? metrics : [];
-  const title = (text: string, unit: string | undefined) => withUnit(text, unit ?? "");
-  const side = (index: 0 | 1) => ({ values, links, format }: Row): Cell => ({
-    text: format.value(values[index]),
-    to: links[index],
-  });
-  return tableOf<Row>(rows, [
-    ...metrics.length > 1
-      ? [
-        words<Row>("Metric", "metric", ({ metric }) =>
-          metric, ({ metric }) =>
-          metricOf(study, metric).title),
-      ]
-      : [only<Row>("metric", ({ metric }) => metric)],
-    ...coordinates<Row>(study, rows, (row) => row),
-    {
-      title: "Where",
-      name: "",
-      words: true,
-      show: ({ at, against }) => whereText(study, without(at, against)),
-    },
-    {
-      title: "Difference",
-      name: "",
-      words: true,
-      show: ({ at, against }) => differenceText(study, at, against),
-    },
+  return tableOf<Pair>(rows, [
+    metrics.length > 1
+      ? words(
+        "Metric",
+        "metric",
+        ({ metric }) => metric,
+        ({ metric }) => metricOf(study, metric).title,
+      )
+      : only("metric", ({ metric }) => metric),
+    ...differences(study, rows),
     words(axisOf(study, study.seeds)?.title ?? "Seed", study.seeds, ({ seed }) => seed),
-    figures(
-      title("First", single?.unit),
-      "first",
-      ({ values }) => values[0],
-      (_, row) => side(0)(row),
-    ),
-    figures(
-      title("Second", single?.unit),
-      "second",
-      ({ values }) => values[1],
-      (_, row) => side(1)(row),
-    ),
-    figures(
-      title("Change", single && changeUnit(single)),
-      "change",
-      ({ change }) => change,
-      (change, { format }) => format.change(change),
-    ),
+    ...valueColumns(metrics),
   ], {
     id: "every_pair",
     caption: "Every pair of runs under one seed, the second subtracted",
@@ -211,6 +167,38 @@ export function everyPair({ study, pairs }: Sheet): Table {
       timed: metrics.some(({ timed }) => timed === true),
     }),
   });
+}
+
+/** Two runs under one seed. */
+interface Pair extends ReturnType<typeof pairOf> {
+  readonly anchor: string;
+  readonly metric: string;
+  readonly at: At;
+  readonly against: At;
+  readonly seed: string;
+}
+
+/** Both values and their change, with the unit in the head where all have the same. */
+function valueColumns(metrics: readonly Metric[]): Making<Pair>[] {
+  const [single, ...others] = metrics;
+  const unit = others.length === 0 ? single?.unit ?? "" : "";
+  const changes = others.length === 0 && single !== undefined ? changeUnit(single) : "";
+  const side = (title: string, index: 0 | 1): Making<Pair> =>
+    figures(
+      withUnit(title, unit),
+      title.toLowerCase(),
+      ({ values }) => values[index],
+      (value, { links, format }) => linked(format.value(value), links[index]),
+    );
+  return [
+    ...[side("First", 0), side("Second", 1)],
+    figures(
+      withUnit("Change", changes),
+      "change",
+      ({ change }) => change,
+      (change, { format }) => format.change(change),
+    ),
+  ];
 }
 
 /** A pair's two values, medians where a run has several rows, and their change. */

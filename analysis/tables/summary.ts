@@ -8,6 +8,7 @@ import {
   atOf,
   axisOf,
   metricOf,
+  type Provenance,
   provenanceOf,
   rowsAt,
   shortOf,
@@ -17,7 +18,7 @@ import {
 import type { At, TidyTable } from "../tidy/table.ts";
 import { NONE, percent, rangeText, withUnit } from "./format.ts";
 import { type Making, only, tableOf, words } from "./making.ts";
-import { asMetric, type Place, shownOf, STATISTICS } from "./measures.ts";
+import { asMetric, type Place, type Shown, shownOf, STATISTICS } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
@@ -86,22 +87,26 @@ function rowsOf(parts: Parts): Built {
   const rows = parts.places.map((place) => {
     const at = conditionAt(parts, place);
     const cells = spec.columns.map((each) => shownOf(parts.sheet, each, placeOf(parts, at, each)));
-    return { place, at, cells, label: provenanceOf(study, at).text };
+    return { place, at, cells, data: dataOf(parts, at) };
   }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
   type Row = typeof rows[number];
-  const begins = beginsOf(rows, axes);
+  const firsts = firstsOf(rows, axes);
   const made = tableOf<Row>(rows, [
-    ...axisColumns<Row>(study, axes, begins),
+    ...axisColumns<Row>(study, axes, firsts),
     words(
       "Source",
       "",
-      ({ label }) => label,
-      (row) => begins(row) || rows[rows.indexOf(row) - 1]!.label !== row.label ? row.label : "",
+      ({ data }) => data.text,
+      (row) => {
+        const { text } = row.data;
+        return firsts.has(row) || rows[rows.indexOf(row) - 1]!.data.text !== text ? text : "";
+      },
     ),
-    only("data_kind", ({ at }) => provenanceOf(study, at).kind),
+    only("data_kind", ({ data }) => data.kind),
     ...spec.columns.flatMap((each, index): Making<Row>[] => [
       {
         ...{ title: titleFor(study, each, spec), name: nameFor(each) },
+        words: rows.every(({ cells }) => typeof cells[index]!.values[0] === "string"),
         show: ({ cells }) => linked(cells[index]!.text, cells[index]!.to),
       },
       ...STATISTICS[each.show].map((statistic, at) =>
@@ -110,72 +115,105 @@ function rowsOf(parts: Parts): Built {
     ]),
   ], {
     ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
-    breaks: axes.length > 1 ? breaksOf(rows, begins) : [],
+    breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
   });
   return { made, shown: rows.map(({ at }) => at) };
 }
 
+/** What is shown and printed of a condition of a table across an axis. */
+interface Crossed {
+  readonly place: At;
+  readonly at: At;
+  readonly value: string;
+  readonly ours: Shown;
+  readonly printed: Shown;
+  readonly seeds: Shown["values"][number];
+}
+
 /** A row of ours for each place and one of the paper's, a column for each value of an axis. */
 function acrossOf(parts: Parts, across: string): Built {
-  const { sheet, sheet: { study }, spec, table, axes } = parts;
-  const measure = spec.columns[0]!;
+  const { sheet: { study }, spec, table, axes } = parts;
   const values = table.axes.includes(across)
     ? placesIn(study, { table, rows: rowsAt(table, spec.where), axes: [across] })
       .map((at) => at[across]!)
     : [];
-  const theirs: Measure = {
-    ...{ ...measure, source: spec.published },
-    show: measure.show.startsWith("change") ? "published_change" : "published",
-  };
   const rows = parts.places.flatMap((place) => {
-    const conditions = values.map((value) => {
-      const at = conditionAt(parts, { ...place, [across]: value });
-      const show = (own: Measure) => shownOf(sheet, own, placeOf(parts, at, own));
-      const seeds = show({ ...measure, show: "n" }).values[0];
-      const printed = spec.published === undefined ? undefined : show(theirs);
-      return { place, at, value, ours: show(measure), printed, seeds };
-    });
-    const label = provenanceOf(study, conditionAt(parts, place)).text;
+    const conditions = values.map((value) => crossedAt(parts, { place, across, value }));
+    if (conditions.every(({ ours }) => ours.text === NONE)) return [];
+    const { text } = dataOf(parts, conditionAt(parts, place));
     const ours = {
-      ...{ place, conditions, label: `This run: ${label}${seedsText(conditions)}`, who: [] },
+      ...{ place, conditions, label: `This run: ${text}${seedsText(conditions)}`, who: [] },
       cells: conditions.map(({ ours: { text, to } }) =>
         linked(text === NONE ? "not run" : text, to)
       ),
     };
-    if (conditions.every(({ ours }) => ours.text === NONE)) return [];
-    const cells = conditions.map(({ printed }) => printed?.text ?? NONE);
+    const cells = conditions.map(({ printed }) => printed.text);
     return cells.every((text) => text === NONE)
       ? [ours]
       : [ours, { place, conditions: [], label: "Paper, as printed", who: ["paper"], cells }];
   });
   type Row = typeof rows[number];
-  const begins = beginsOf(rows, axes);
+  const firsts = firstsOf(rows, axes);
   const made = tableOf<Row>(rows, [
-    ...axisColumns<Row>(study, axes, begins, ({ who }) => who.length > 0),
+    ...axisColumns<Row>(study, axes, firsts, ({ who }) => who.length > 0),
     words("Source", "", ({ label }) => label),
     ...values.map((value, index): Making<Row> => ({
       ...{ title: shortOf(study, across, value), name: value },
       show: ({ cells }) => cells[index]!,
     })),
   ], {
-    ...{ id: "", caption: "", breaks: breaksOf(rows, begins) },
+    ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
   const conditions = rows.flatMap((row) => row.conditions)
-    .filter(({ ours, printed }) => ours.text !== NONE || (printed?.text ?? NONE) !== NONE);
-  type Condition = typeof conditions[number];
-  const { data } = tableOf<Condition>(conditions, [
-    ...axes.map((axis) => only<Condition>(axis, ({ place }) => place[axis]!)),
+    .filter(({ ours, printed }) => ours.text !== NONE || printed.text !== NONE);
+  const { data } = crossedTable(parts, across, conditions);
+  return { made: { ...made, data }, shown: conditions.map(({ at }) => at) };
+}
+
+function crossedAt(
+  parts: Parts,
+  { place, across, value }: { place: At; across: string; value: string },
+): Crossed {
+  const measure = parts.spec.columns[0]!;
+  const at = conditionAt(parts, { ...place, [across]: value });
+  const show = (own: Measure) => shownOf(parts.sheet, own, placeOf(parts, at, own));
+  const printed = theirsOf(parts.spec);
+  return {
+    ...{ place, at, value, ours: show(measure) },
+    printed: parts.spec.published === undefined ? { text: NONE, values: [] } : show(printed),
+    seeds: show({ ...measure, show: "n" }).values[0]!,
+  };
+}
+
+/** What the paper prints of a table across an axis. */
+function theirsOf({ columns: [measure], published }: SummaryTable): Measure {
+  const isChange = measure!.show.startsWith("change");
+  return {
+    ...{ ...measure!, source: published },
+    show: isChange ? "published_change" : "published",
+  };
+}
+
+/** A table across an axis for programs: a row for each condition. */
+function crossedTable(parts: Parts, across: string, conditions: readonly Crossed[]): Table {
+  const measure = parts.spec.columns[0]!;
+  return tableOf<Crossed>(conditions, [
+    ...parts.axes.map((axis) => only<Crossed>(axis, ({ place }) => place[axis]!)),
     only(across, ({ value }) => value),
-    only("data_kind", ({ at }) => provenanceOf(study, at).kind),
+    only("data_kind", ({ at }) => dataOf(parts, at).kind),
     ...STATISTICS[measure.show].map((statistic, index) =>
-      only<Condition>(baseName(measure, [statistic]), ({ ours }) => ours.values[index]!)
+      only<Crossed>(baseName(measure, [statistic]), ({ ours }) => ours.values[index]!)
     ),
-    ...STATISTICS[theirs.show].map((statistic, index) =>
-      only<Condition>(statistic, ({ printed }) => printed?.values[index] ?? null)
+    ...STATISTICS[theirsOf(parts.spec).show].map((statistic, index) =>
+      only<Crossed>(statistic, ({ printed }) => printed.values[index] ?? null)
     ),
   ], { id: "", caption: "" });
-  return { made: { ...made, data }, shown: conditions.map(({ at }) => at) };
+}
+
+/** How what a table shows at some coordinates relates to the paper's data and models. */
+function dataOf({ sheet: { study }, spec }: Parts, at: At): Provenance {
+  return provenanceOf(study, { ...spec.where, ...at });
 }
 
 /** All coordinates of a place that its rows agree on. */
@@ -208,20 +246,23 @@ function metricFor(study: Study, measure: Measure, table: string) {
   return metricOf(found.study, found.name);
 }
 
-/** Whether a row begins a group: places that share the first axis' value. */
-function beginsOf<R extends { readonly place: At }>(rows: readonly R[], axes: readonly string[]) {
-  return (row: R): boolean => rows[rows.indexOf(row) - 1]?.place[axes[0]!] !== row.place[axes[0]!];
+/** Rows that begin a group: places that share the first axis' value. */
+function firstsOf<R extends { readonly place: At }>(
+  rows: readonly R[],
+  [axis]: readonly string[],
+): Set<R> {
+  return new Set(rows.filter(({ place }, index) => rows[index - 1]?.place[axis!] !== place[axis!]));
 }
 
-function breaksOf<R>(rows: readonly R[], begins: (row: R) => boolean): number[] {
-  return rows.flatMap((row, index) => index > 0 && begins(row) ? [index - 1] : []);
+function breaksOf<R>(rows: readonly R[], firsts: ReadonlySet<R>): number[] {
+  return rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []);
 }
 
 /** A place's titles; the first, which groups the rows, is shown once. */
 function axisColumns<R extends { readonly place: At }>(
   study: Study,
   axes: readonly string[],
-  begins: (row: R) => boolean,
+  firsts: ReadonlySet<R>,
   isBlank: (row: R) => boolean = () => false,
 ): Making<R>[] {
   return axes.map((axis, index) =>
@@ -230,7 +271,7 @@ function axisColumns<R extends { readonly place: At }>(
       axis,
       ({ place }) => place[axis]!,
       (row) =>
-        isBlank(row) || (index === 0 && axes.length > 1 && !begins(row))
+        isBlank(row) || (index === 0 && axes.length > 1 && !firsts.has(row))
           ? ""
           : titleOf(study, axis, row.place[axis]!),
     )

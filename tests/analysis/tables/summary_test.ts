@@ -141,6 +141,10 @@ Deno.test("an average over an axis is of seeds that have all its values, beside 
     ["Plain", "full data", "76.00", "–", "76"],
     ["Vanilla", "full data", "82.00", "+6.00", "–"],
   ]);
+  // Of one oven alone the average is not the paper's.
+  const less = { ...spec, where: { oven: "gas" } };
+  const [row] = texts(tables(bakery({ published }), { one: less }).get("one")).slice(1);
+  assertEquals(row, ["Plain", "full data", "60.00", "–", "–"]);
 });
 
 Deno.test("data that falls short of the paper's is labelled, and a note says what it means", () => {
@@ -221,6 +225,14 @@ Deno.test("a list has a tidy table's rows, a group's title once, and what the da
     ["", "", "test", "7", "50.0"],
   ]);
   assertEquals(list!.rows[0]![3], { text: "12\u202f000", to: "row:splits/0/cakes" });
+});
+
+Deno.test("two columns of one name have two in CSV", () => {
+  const twice = ["First", "Second"].map((title) => ({ metric: "rise", show: "mean", title }));
+  const spec = { caption: "x", rows: ["oven", "flavour"], columns: twice };
+  assertEquals(tables(bakery(), { one: spec }).get("one")!.data.columns, [
+    ...["oven", "flavour", "data_kind", "rise_mean", "rise_mean_2"],
+  ]);
 });
 
 Deno.test("a table without rows is left out", () => {

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { tablesOf } from "../../../analysis/tables/tables.ts";
 import { tablesSchema } from "../../../analysis/spec/tables.ts";
 import { numbersText } from "../../../analysis/tables/numbers.ts";
-import { numbers, type Table } from "../../../analysis/tables/table.ts";
+import type { Column, Table } from "../../../analysis/tables/table.ts";
 import { csvText, latexText, markdownText, writeTables } from "../../../analysis/tables/text.ts";
 import { checkLatexText, hasLatex, latexErrors, macrosOf } from "./check_latex.ts";
 import { axis, bakery } from "./made_up.ts";
 
 const HOSTILE = 'a|b & 50 % _x_ $1 #~^ \\end{table} {} <b> [c] -- `q` ``, "d",\n日本 Ω ± − Łé *';
+
+const numbers = (title: string, name: string): Column => ({ title, align: "right", name });
 
 /** A table of one hostile title in every place. */
 const TABLE: Table = {
@@ -85,7 +87,7 @@ Deno.test("names that come out alike are made longer, and a row that nothing tel
   const of = (...names: string[][]) => {
     const rows = names.map((_, index) => [String(index)]);
     const data = { columns: [], rows: [] };
-    return numbersText([{ id: "t", caption: "", columns: [numbers("n")], rows, names, data }]);
+    return numbersText([{ id: "t", caption: "", columns: [numbers("n", "n")], rows, names, data }]);
   };
   const alike = of(["a_b"], ["a-b"], ["aB"], ["a", "b"], ["other"]);
   const macros = macrosOf(alike);
