@@ -165,7 +165,7 @@ function linkOf(sheet: Sheet, { comparison }: JudgedComparison): string {
 }
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
-export function chancesTable(claims: readonly JudgedClaim[]): Table {
+export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
   const rows = claims.flatMap(({ id, chances }) =>
     chances === null ? [] : [
       { id, seeds: chances.seeds, truth: "the paper is exactly right", chance: chances.printed },

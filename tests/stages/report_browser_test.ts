@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashFile } from "../../pipeline/key/hash.ts";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plot } from "../../stages/plot.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { report } from "../../stages/report.ts";
