@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { partsOf } from "../claims/parts.ts";
 import {
   atOf,
   axisOf,
   type Contrast,
   keyOf,
   metricOf,
+  partsOf,
   provenanceOf,
   rowsAt,
   type Study,
