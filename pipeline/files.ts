@@ -144,3 +144,16 @@ export function sortedEntries(folder: string): Deno.DirEntry[] {
     throw error;
   }
 }
+
+/** Makes the folders of a tree ones that this user can list and change, whatever was made of them. */
+export function openFolders(path: string): void {
+  if (lookAt(path)?.kind !== "a folder") return;
+  const { mode } = Deno.statSync(path);
+  if (mode !== null && (mode & OWN_FOLDER) !== OWN_FOLDER) Deno.chmodSync(path, mode | OWN_FOLDER);
+  for (const { name, isDirectory } of Deno.readDirSync(path)) {
+    if (isDirectory) openFolders(join(path, name));
+  }
+}
+
+/** Its owner may list a folder, change it and go through it. */
+const OWN_FOLDER = 0o700;

@@ -316,7 +316,7 @@ class Runner {
         machine: madeOn(platform, instance.node.stage),
       });
       if (instance.node.stage.checkpoints) {
-        Deno.removeSync(checkpointPath(workspace, key), { recursive: true });
+        scratch.remove(checkpointPath(workspace, key));
       }
       this.#results.set(instance, { key, outputs: put.outputs });
       this.made.add(instance);
