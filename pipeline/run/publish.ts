@@ -117,21 +117,32 @@ function sameEntry(a: Publication | undefined, b: Publication): boolean {
   return a?.run === b.run && a.instance === b.instance && a.key === b.key && a.sha256 === b.sha256;
 }
 
-/** What a run published before and does not now. */
+/** Other runs at whose places a run publishes, as another profile does of the same experiment. */
+function replacedBy(run: PublishingRun, before: Publications, files: Publications): Set<string> {
+  const owners = Object.keys(files).flatMap((path) => before[path]?.run ?? []);
+  return new Set(owners.filter((owner) => owner !== run.name));
+}
+
+/**
+ * What is to go: what a whole run published before and does not now, and all of a run of which this one
+ * replaces a part. So nobody reads a table of one beside a figure of the other.
+ */
 function staleOf(
   run: PublishingRun,
   before: Publications,
   files: Publications,
 ): [string, Publication][] {
+  const replaced = replacedBy(run, before, files);
   return Object.entries(before).filter(([path, { run: owner }]) =>
-    run.whole && owner === run.name && !Object.hasOwn(files, path)
+    !Object.hasOwn(files, path) && (owner === run.name ? run.whole : replaced.has(owner))
   );
 }
 
 /**
  * Brings `outputs/` up to date with a run's results: writes what is missing or differs. What someone
  * changed or put there is set aside in the store. After a whole run it removes what an earlier run of
- * that name published and this one does not, unless someone changed it.
+ * that name published and this one does not, and in any case all of another run that it replaces in
+ * part, unless someone changed it.
  *
  * @returns What the results publish, written now or there before.
  * @throws {ConfigError} If a path may not be used, or two instances publish at one; then nothing was
@@ -149,6 +160,14 @@ export async function publish(
   folder.checkInside(Object.keys(files));
   const stale = staleOf(run, before, files);
   for (const [path, file] of stale) folder.remove(path, file);
+  for (const name of replacedBy(run, before, files)) {
+    listener({
+      event: "note",
+      message:
+        `outputs/ showed ${name} and shows ${run.name} now, which publishes at the same paths; ` +
+        `run ${name} again to see it: its results are kept`,
+    });
+  }
   for (const [path, file] of Object.entries(files)) {
     if (folder.holds(path, file)) continue;
     await folder.write(path, { content: file, before: before[path], store });
