@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { LockstepError } from "./errors.ts";
 
-/** What tells that a file was written to: nobody can set a change time. */
+/** What shows that a file was written to: nobody can set a change time. */
 export interface Stat {
   readonly size: number;
   /** Milliseconds since 1970. */

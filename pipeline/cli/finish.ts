@@ -128,7 +128,7 @@ function recordOf(session: Session, options: Options): Omit<LatestRun, "keys" | 
 
 /**
  * Publishes, records the run and sees to the lock. Returns whether the lock, if checked, agrees, and
- * whether anything was written that the trace page tells.
+ * whether anything was written that the trace page shows.
  */
 export async function finish(
   project: Project,

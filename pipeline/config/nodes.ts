@@ -19,7 +19,7 @@ export interface OutputReference {
 export interface Node {
   readonly name: string;
   readonly stage: Stage;
-  /** Grid axes, in the order they stand in instance names. */
+  /** Grid axes, in the order of instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
 }

@@ -56,7 +56,7 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
       throw new ConfigError(point(error.path, error.message));
     }
   };
-  // A few references can stand for very much: not to be validated before it is known how much.
+  // A few references can expand to very much: not to be validated before it is known how much.
   if (origins.length > 0) plain(values);
   const parsed = node.stage.params.safeParse(values);
   if (!parsed.success) {
@@ -88,7 +88,7 @@ function placeOf(
   };
 }
 
-/** Points at a param; at what a reference stands for where it came by one. */
+/** Points at a param; at what a reference means where it came by one. */
 function pointAt(
   path: Path,
   what: string,

@@ -1,5 +1,5 @@
 /**
- * `$name` in params: what it stands for, and where that is written.
+ * `$name` in params: what it means, and where that is written.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export function definitionsOf(
   };
 }
 
-/** A reference that was replaced: errors in what it stands for are shown where that is written. */
+/** A reference that was replaced: errors in what it means are shown where that is written. */
 export interface Origin {
   /** Where the reference is, below the params. */
   readonly path: Path;
@@ -64,7 +64,7 @@ export interface Scope {
 }
 
 /**
- * Replaces `$name` and `$name.key` by grid values and definitions; `$$` stands for a plain `$`.
+ * Replaces `$name` and `$name.key` by grid values and definitions; `$$` is a plain `$`.
  *
  * @throws {ConfigError} If a reference refers to nothing.
  */

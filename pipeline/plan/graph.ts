@@ -152,7 +152,7 @@ export function select(graph: Graph, matches: (name: string) => boolean): Graph 
   return graph.filter((instance) => wanted.has(instance));
 }
 
-/** Stages with those they need first, otherwise as they stand in the file. */
+/** Stages with those they need first, otherwise in the file's order. */
 function order(experiment: Experiment): Node[] {
   const sorted: Node[] = [];
   const done = new Set<string>();

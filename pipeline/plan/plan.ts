@@ -132,9 +132,9 @@ function brief(value: string | undefined): string {
 
 /** How long work is expected to take. */
 export interface Estimate {
-  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace tells. */
+  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace says. */
   readonly seconds: number | null;
-  /** Instances about which no earlier trace tells anything. */
+  /** Instances about which no earlier trace says anything. */
   readonly unknown: number;
 }
 

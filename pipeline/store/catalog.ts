@@ -41,7 +41,7 @@ export function wrongFields(row: TraceRow, wanted: TraceRow): (keyof TraceRow)[]
   );
 }
 
-/** The columns of a row, of which the last is their sum: it tells a garbled row, not a forged one. */
+/** The columns of a row, of which the last is their sum: it shows a garbled row, not a forged one. */
 type Columns = readonly SQLInputValue[];
 
 function withSum(columns: Columns): Columns {

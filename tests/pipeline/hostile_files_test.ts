@@ -90,7 +90,7 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
     "must have at most 4194304 values and characters, aliases written out, found more",
   ],
   [
-    "references that stand for very much",
+    "references that expand to very much",
     withParams(
       `[${"$big, ".repeat(20_000)}]`.replace(/^/, "{ any: ").concat(" }"),
       `define: { big: [${"1, ".repeat(5000)}] }\n`,

@@ -170,7 +170,7 @@ Deno.test("the lock of what is measured is the same after every run from scratch
   assertStringIncludes(missing.stdout, "time/ann is in the lock, and the run has no such instance");
 });
 
-Deno.test("a new lock, other keys and other results are told apart, results being counted", async () => {
+Deno.test("a new lock, other keys and other results are distinguished, results being counted", async () => {
   using project = toyProject();
   assertStringIncludes((await project.run(["reproduce"])).stdout, "7 results are locked");
   project.edit("lib/grow.ts", "value * factor + 1", "1 + value * factor");

@@ -278,9 +278,9 @@ export function run(context: StageContext<Params>): Promise<void> {
   ]);
   assert(found[0]!.first !== found[0]!.again);
   assertEquals(project.read("outputs/dice.txt"), first, "the first result stays");
-  const told = await project.run(["reproduce", "--force", "dice"]);
-  assertEquals(told.code, 1);
-  assertStringIncludes(told.stdout, 'differs   dice: output "text" was made twice under one key');
+  const shown = await project.run(["reproduce", "--force", "dice"]);
+  assertEquals(shown.code, 1);
+  assertStringIncludes(shown.stdout, 'differs   dice: output "text" was made twice under one key');
   assertEquals(await project.executed(), []);
   const audited = await project.run(["audit"]);
   assertEquals(audited.code, 0, audited.stdout);

@@ -54,7 +54,7 @@ import { grow } from "../lib/grow.ts";
 export async function run(context: StageContext<Params>): Promise<void> {
   const { seed, steps, delayMs, rate, fail } = context.params;
   const text = Deno.readTextFileSync(context.input("text").path);
-  if (fail) throw new StageError("Cannot grow: told to fail");
+  if (fail) throw new StageError("Cannot grow: asked to fail");
   const checkpoint = context.checkpoints + "/state.json";
   let state = { step: 0, value: seed * rate };
   try {
@@ -261,7 +261,7 @@ export function openProject(root: string): TestProject {
     edit(name, from, to) {
       const parts = project.read(name).split(from);
       if (parts.length !== 2) {
-        throw new Error(`"${from}" stands ${parts.length - 1} times in ${name}`);
+        throw new Error(`"${from}" is ${parts.length - 1} times in ${name}`);
       }
       project.write(name, parts.join(to));
     },
