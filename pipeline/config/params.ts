@@ -47,7 +47,7 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     node: node.name,
     place,
   });
-  const point: Locate = (path, what) => pointAt(path, what, { origins, definitions, place });
+  const point: Locate = (path, what) => pointAt(path, what, { origins, source, place });
   const plain = (value: unknown): Json => {
     try {
       return canonical(value);
@@ -57,7 +57,7 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     }
   };
   // A few references can expand to very much: not to be validated before it is known how much.
-  if (origins.length > 0) plain(values);
+  if (origins.some(({ isAxis }) => !isAxis)) plain(values);
   const parsed = node.stage.params.safeParse(values);
   if (!parsed.success) {
     const found = violations(node.stage.params, values, parsed.error);
@@ -92,14 +92,16 @@ function placeOf(
 function pointAt(
   path: Path,
   what: string,
-  { origins, definitions, place }: {
+  { origins, source: { definitions, locate }, place }: {
     origins: readonly Origin[];
-    definitions: Definitions;
+    source: ParamsSource;
     place: Locate;
   },
 ): string {
   const origin = origins.find((each) => each.path.every((step, index) => step === path[index]));
   if (origin === undefined) return place(path, what);
-  const written = definitions.locate([...origin.source, ...path.slice(origin.path.length)], what);
+  const written = origin.isAxis
+    ? locate(origin.source, what)
+    : definitions.locate([...origin.source, ...path.slice(origin.path.length)], what);
   return `${written}\n  from ${place(origin.path, origin.reference)}`;
 }

@@ -47,8 +47,9 @@ export interface Origin {
   readonly path: Path;
   /** `$published.tables`. */
   readonly reference: string;
-  /** What it refers to. */
+  /** What it refers to: a definition, or an axis of the grid. */
   readonly source: Path;
+  readonly isAxis: boolean;
 }
 
 /** What replaces the references of one instance's params. */
@@ -79,10 +80,11 @@ export function dereference(
       const steps = given.slice(1).split(".");
       const [first = ""] = steps;
       if (steps.length === 1 && Object.hasOwn(scope.coordinates, first)) {
+        origins.push({ path, reference: given, source: ["grid", first], isAxis: true });
         return scope.coordinates[first];
       }
       check(given, path, scope);
-      origins.push({ path, reference: given, source: steps });
+      origins.push({ path, reference: given, source: steps, isAxis: false });
       return valueAt(scope.definitions.values, steps);
     }
     if (Array.isArray(given)) return given.map((entry, index) => replace(entry, [...path, index]));

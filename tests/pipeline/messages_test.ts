@@ -146,6 +146,13 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     `${FILE}:15: stages.steps.params.seed: $sead refers to nothing: no "sead"; did you mean "seed"?`,
   ],
   [
+    "a grid value that a param refuses",
+    "  seed: [1, 2]",
+    "  seed: [1, two]",
+    `${FILE}:8: grid.seed: must be a number, found "two"\n  from ${FILE}:15: ` +
+    "stages.steps.params.seed: $seed\n",
+  ],
+  [
     "a cycle",
     "    inputs: { text: word.text }",
     "    inputs: { text: gather.page }",
