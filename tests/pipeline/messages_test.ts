@@ -344,6 +344,7 @@ for (const [bytes, what] of [[180_000, "all words"], [1_800_000, "a single word"
         assertEquals(full.code, 1, full.stdout);
         const said = `${full.stdout}${full.stderr}`.replaceAll(/\n {10}/g, " ");
         assertStringIncludes(said, "No space left on the device");
+        assertEquals(said.includes("No space left on device"), false, said);
         assertStringIncludes(said, "give another place with --outputs");
         assertEquals(said.includes("    at "), false, "no stack trace");
         await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();
