@@ -6,6 +6,7 @@
 import { ConfigError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
+import type { Stage } from "../stage.ts";
 import { broken, violations } from "./issues.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 import type { Node } from "./nodes.ts";
@@ -58,13 +59,24 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
   };
   // A few references can expand to very much: not to be validated before it is known how much.
   if (origins.some(({ isAxis }) => !isAxis)) plain(values);
-  const parsed = node.stage.params.safeParse(values);
+  const parsed = node.stage.params.safeParse(values, { jitless: !isWorthCompiling(node.stage) });
   if (!parsed.success) {
     const found = violations(node.stage.params, values, parsed.error);
     throw broken(found, ({ path, message }) => point(path, message));
   }
   const params = plain(parsed.data);
   return node.stage.settle ? plain(node.stage.settle(params, { mirror })) : params;
+}
+
+/** From how many on: to compile a schema's checks takes as long as dozens of validations without. */
+const MANY_VALIDATIONS = 100;
+const validations = new WeakMap<Stage, number>();
+
+/** Counts the validations of a stage's params. Whether there were many. */
+function isWorthCompiling(stage: Stage): boolean {
+  const count = (validations.get(stage) ?? 0) + 1;
+  validations.set(stage, count);
+  return count > MANY_VALIDATIONS;
 }
 
 /** Points at a param in the last layer that has it, or at what is nearest above it. */

@@ -13,26 +13,11 @@ import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin }
 import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "../errors.ts";
+import { PACKAGES_FOLDER, runPath } from "./bundle_format.ts";
 import type { Sha256 } from "./hash.ts";
 import { LOADERS, moduleName, type PackageImport } from "./package_bundle.ts";
 import type { Packages } from "./packages.ts";
 import type { SourceFiles } from "./source_files.ts";
-
-/** Changes when the options below or those of packages do: a record of before is of no use. */
-export const BUNDLE_FORMAT = 3;
-
-/** A stage's code, and what of it is an ingredient. */
-export interface Bundle {
-  /** Digest of its own module. */
-  readonly code: Sha256;
-  /** Digest of the manifest of its packages' modules; absent if it imports none. */
-  readonly packages?: Sha256;
-  /**
-   * Source files and packages that went in, `models/gpt.ts` and `npm:zod@4.6.7`, with their digests:
-   * to explain a change.
-   */
-  readonly sources: Readonly<Record<string, Sha256>>;
-}
 
 /** A stage's own code. */
 export interface StageModule {
@@ -45,15 +30,7 @@ export interface StageModule {
   readonly sources: Readonly<Record<string, Sha256>>;
 }
 
-/** Where what a stage computes is defined: one file per stage, which exports `run`. */
-export function runPath(root: string, stage: string): string {
-  return join(root, "stages", `${stage}.run.ts`);
-}
-
 const STAGE = "stage", PROJECT = "project", PACKAGE = "package";
-
-/** The folder of packages, beside the stage's module. */
-export const PACKAGES_FOLDER = "packages";
 
 /**
  * Bundles a stage's own code.

@@ -141,6 +141,17 @@ export function upstream(instance: Instance): Set<Instance> {
   return new Set(Object.values(instance.inputs).flat().map((binding) => binding.instance));
 }
 
+/** Whether any instance that feeds an instance is such; makes no set of them. */
+export function isAnyUpstream(
+  { inputs }: Instance,
+  isSuch: (instance: Instance) => boolean,
+): boolean {
+  for (const input in inputs) {
+    if (inputs[input]!.some((binding) => isSuch(binding.instance))) return true;
+  }
+  return false;
+}
+
 /** The instances whose name matches a pattern, and everything they need, in the graph's order. */
 export function select(graph: Graph, matches: (name: string) => boolean): Graph {
   const wanted = new Set<Instance>();

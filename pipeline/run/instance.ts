@@ -4,7 +4,7 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import type { Bundle } from "../key/bundle.ts";
+import type { Bundle } from "../key/bundle_format.ts";
 import { describeMachine } from "../key/machine.ts";
 import { keepCode } from "../store/code.ts";
 import { InputChangedError, StageError } from "../errors.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Bundle } from "../key/bundle.ts";
+import type { Bundle } from "../key/bundle_format.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { join } from "node:path";
 import { z } from "zod";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
+import { readFiles } from "../../pipeline/config/files.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
 import { loadFiles } from "../rig/experiment.ts";
@@ -250,7 +251,7 @@ Deno.test("names of ten million letters are refused by one short message", () =>
   Deno.writeTextFileSync(join(root, "experiments/x.yaml"), withParams("{}"));
   const long = "a".repeat(10_000_000);
   const load = (name: string, profile: string, mirror?: string) => () =>
-    loadExperiment(name, {
+    loadExperiment(readFiles(name, root), {
       root,
       profile,
       mirror,
@@ -313,7 +314,7 @@ Deno.test({
     Deno.mkdirSync(join(root, "experiments"));
     Deno.writeTextFileSync(join(root, "experiments/x.yaml"), "x: 1\n", { mode: 0o000 });
     const load = () =>
-      loadExperiment("x", {
+      loadExperiment(readFiles("x", root), {
         root,
         profile: "p",
         set: [],
