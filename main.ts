@@ -1,5 +1,5 @@
 /**
- * Lockstep: hands the project's stages and experiments to the command line.
+ * Lockstep: hands the project's stages to the command line.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export const project: Project = {
     tokenize: () => import("./stages/tokenize.ts"),
     train: () => import("./stages/train.ts"),
     evaluate: () => import("./stages/evaluate.ts"),
-    aggregate: () => import("./stages/aggregate.ts"),
+    aggregate_fusion: () => import("./stages/aggregate_fusion.ts"),
     plot: () => import("./stages/plot.ts"),
     report: () => import("./stages/report.ts"),
     latency: () => import("./stages/latency.ts"),
@@ -22,12 +22,13 @@ export const project: Project = {
     train_language: () => import("./stages/train_language.ts"),
     evaluate_language: () => import("./stages/evaluate_language.ts"),
     generate: () => import("./stages/generate.ts"),
+    speed: () => import("./stages/speed.ts"),
     aggregate_intensity: () => import("./stages/aggregate_intensity.ts"),
     aggregate_speed: () => import("./stages/aggregate_speed.ts"),
     plot_intensity: () => import("./stages/plot_intensity.ts"),
     report_intensity: () => import("./stages/report_intensity.ts"),
   },
-  experiments: ["fusion", "intensity"],
+  experiment: "fusion",
 };
 
 if (import.meta.main) Deno.exit(await main(project, Deno.args));

@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
-import { type ClassifierConfig, classifierSpecs, entersAttention } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../models/classifier.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { encodeTensors } from "../models/safetensors.ts";
@@ -48,17 +49,6 @@ export const run: Run<TrainParams> = withinMemory(
 
 async function trainClassifier(context: StageContext<TrainParams>): Promise<void> {
   const p = context.params;
-  if (p.d_model % p.heads !== 0) {
-    throw new StageError(
-      `Cannot train: heads must divide d_model, found ${p.heads} heads for ${p.d_model} features`,
-    );
-  }
-  if (entersAttention(p.encoding) && p.fusion !== "add") {
-    throw new StageError(
-      `Cannot train: with ${p.encoding} positions enter the attention and nothing is fused, so ` +
-        `fusion must be "add", found "${p.fusion}"; use another encoding or fusion`,
-    );
-  }
   const file = readTokenFile(context.input("tokens").path);
   const config = configOf(p, file);
   const specs = classifierSpecs(config);
@@ -70,21 +60,27 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
   });
   await runTraining(context, new EpochTraining(p, { config, file, state }));
   const { progress } = state;
-  writeJson(context.output("history"), {
-    protocol: p.protocol,
-    fusion: p.fusion,
-    encoding: p.encoding,
-    seed: p.seed,
-    parameters: parameterCount(specs),
-    epochs: progress.epochs,
-    bestEpoch: progress.bestEpoch,
-    steps: progress.steps,
+  const history = measurementsText({
+    runs: scalars({
+      protocol: p.protocol,
+      parameters: parameterCount(specs),
+      epochs: progress.epochs.length,
+      best_epoch: progress.bestEpoch,
+      steps: progress.steps,
+    }),
+    curve: series(progress.epochs.map((each) => ({
+      epoch: each.epoch,
+      train_loss: each.trainLoss,
+      validation_loss: each.validationLoss,
+      validation_accuracy: each.validationAccuracy,
+    }))),
   });
+  Deno.writeTextFileSync(context.output("history"), history);
   const weights = encodeTensors(trainedFile({ config, seed: p.seed }, state.best));
   Deno.writeFileSync(context.output("weights"), weights);
   const best = progress.epochs[progress.bestEpoch - 1]!;
-  context.metric("validationAccuracy", best.validationAccuracy);
-  context.metric("bestEpoch", best.epoch);
+  context.metric("validation_accuracy", best.validationAccuracy);
+  context.metric("best_epoch", best.epoch);
   disposeState(state);
 }
 
@@ -258,8 +254,4 @@ function exhausted({ epochs }: Progress, p: TrainParams): boolean {
     else since++;
   }
   return since >= p.patience;
-}
-
-function writeJson(path: string, value: unknown): void {
-  Deno.writeTextFileSync(path, JSON.stringify(value, null, 2) + "\n");
 }

@@ -105,7 +105,7 @@ export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "
 export const FLAGS = {
   experiment: {
     argument: "NAME",
-    help: "experiments/NAME.yaml; by default the first that main.ts names",
+    help: "folder of experiments/; by default the one that main.ts names",
     commands: [...RUNS, ...RECORDS, "graph", "diff"],
     values: "experiments",
   },
@@ -128,6 +128,10 @@ export const FLAGS = {
     commands: ["reproduce", "plan", "metrics", "graph"],
     repeated: true,
     values: "instances",
+  },
+  finished: {
+    help: "run only what gathers results, such as the report, of those that are up to date",
+    commands: ["reproduce", "plan"],
   },
   force: {
     argument: "GLOB",

@@ -18,6 +18,7 @@ export interface OutputReference {
 /** A stage as an experiment wires it. */
 export interface Node {
   readonly name: string;
+  /** Its declaration, with the exactness that its outputs have here. */
   readonly stage: Stage;
   /** Grid axes, in the order they stand in instance names. */
   readonly each: readonly string[];
@@ -92,7 +93,7 @@ function bindInputs(
   return inputs;
 }
 
-/** @throws {ConfigError} If an input names no output, or one that its stage may not read. */
+/** @throws {ConfigError} If an input names no output. */
 export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
   for (const node of nodes.values()) {
     for (const [input, references] of Object.entries(node.inputs)) {
@@ -110,20 +111,34 @@ export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate
             locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
           );
         }
-        if (upstream.stage.outputs[output]!.exactness !== "measured") continue;
-        const other = Object.entries(node.stage.outputs)
-          .find(([, { exactness }]) => exactness !== "measured");
-        if (other !== undefined) {
-          throw new ConfigError(locate(
-            path,
-            `outputs of a stage that reads timings must all be measured, found ${from}.${output} ` +
-              `measured and ${node.name}.${other[0]} ${
-                other[1].exactness
-              }; read it in a stage of ` +
-              "its own",
-          ));
-        }
       }
     }
   }
+}
+
+/**
+ * The nodes with the exactness that their outputs have where they are: what a stage makes of timings
+ * differs each time too, whatever it declares. References must have been checked.
+ */
+export function propagateExactness(nodes: ReadonlyMap<string, Node>): Map<string, Node> {
+  const settled = new Map<string, Node>();
+  const settle = (node: Node): Node => {
+    const before = settled.get(node.name);
+    if (before) return before;
+    // Ends a cycle, which is refused when the graph is built.
+    settled.set(node.name, node);
+    const readsTimings = Object.values(node.inputs).flat().some(({ node: from, output }) =>
+      settle(nodes.get(from)!).stage.outputs[output]!.exactness === "measured"
+    );
+    const now = readsTimings ? { ...node, stage: allMeasured(node.stage) } : node;
+    settled.set(node.name, now);
+    return now;
+  };
+  return new Map([...nodes].map(([name, node]) => [name, settle(node)]));
+}
+
+function allMeasured(stage: Stage): Stage {
+  const outputs = Object.entries(stage.outputs)
+    .map(([name, spec]) => [name, { ...spec, exactness: "measured" }] as const);
+  return { ...stage, outputs: Object.fromEntries(outputs) };
 }

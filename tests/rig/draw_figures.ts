@@ -8,7 +8,7 @@
  * @module
  */
 import { join } from "node:path";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plot } from "../../stages/plot.ts";
 import { AG, madeUpInputs, SHORT } from "../stages/results/made_up.ts";
 import { artifact, runStage } from "./run_stage.ts";

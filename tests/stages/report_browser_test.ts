@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashFile } from "../../pipeline/key/hash.ts";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plot } from "../../stages/plot.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { report } from "../../stages/report.ts";
@@ -124,7 +124,7 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   using project = copyOfThisProject(TINY);
   const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
-  const report = pathToFileURL(project.path("outputs/report/index.html"));
+  const report = pathToFileURL(project.path("outputs/fusion.tiny/report.html"));
   const shown = (expression: string) => browser.evaluate<string>(expression);
 
   const links = [

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plot } from "../../stages/plot.ts";
 import { report } from "../../stages/report.ts";
 import { rowsAnchor } from "../../stages/results/table.ts";

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { parse } from "@std/csv";
 import { join } from "node:path";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { pageHtml } from "../../stages/results/page/page.ts";
 import type { Results } from "../../stages/results/results.ts";

@@ -37,8 +37,8 @@ const params = z.strictObject({
 /** Validated params of `aggregate`. */
 export type AggregateParams = z.infer<typeof params>;
 
-export const aggregate = defineStage({
-  name: "aggregate",
+export const aggregateFusion = defineStage({
+  name: "aggregate_fusion",
   params,
   inputs: { runs: { many: true }, histories: { many: true }, corpora: { many: true } },
   outputs: {

@@ -1,5 +1,5 @@
 /**
- * Runs stage `aggregate`, which `aggregate.ts` declares.
+ * Runs stage `aggregate_fusion`, which `aggregate_fusion.ts` declares.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { lengthTable } from "./results/length_table.ts";
 import { sourcesOf } from "./results/sources.ts";
 import { pairTable, runTable } from "./results/run_tables.ts";
 import { writeTable } from "./results/table.ts";
-import type { AggregateParams } from "./aggregate.ts";
+import type { AggregateParams } from "./aggregate_fusion.ts";
 
 // deno-lint-ignore require-await
 export async function run(context: StageContext<AggregateParams>): Promise<void> {
