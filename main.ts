@@ -15,6 +15,7 @@ export const project: Project = {
     evaluate: () => import("./stages/evaluate.ts"),
     aggregate_fusion: () => import("./stages/aggregate_fusion.ts"),
     plot: () => import("./stages/plot.ts"),
+    plot_fusion: () => import("./stages/plot_fusion.ts"),
     report: () => import("./stages/report.ts"),
     latency: () => import("./stages/latency.ts"),
     aggregate_latency: () => import("./stages/aggregate_latency.ts"),

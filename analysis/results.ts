@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { StageError } from "../pipeline/errors.ts";
 import type { JudgedClaim } from "./claims/judged.ts";
 import type { Study } from "./study.ts";
 import type { Table } from "./tables/table.ts";
@@ -66,4 +67,27 @@ export function sourceOf(
     rest -= rows;
   }
   return undefined;
+}
+
+/**
+ * Reads a results file.
+ *
+ * @param what What it should be, for the error: `aggregate.results`.
+ * @throws {StageError} If it is none.
+ */
+export function readResults(path: string, what: string): Results {
+  const fail = (found: string): never => {
+    throw new StageError(
+      `Cannot read ${what}: it must be a results file, ${found}; wire the output "results" of a ` +
+        "stage that aggregates",
+    );
+  };
+  try {
+    const file: { format?: unknown } | null = JSON.parse(Deno.readTextFileSync(path));
+    if (file?.format === RESULTS_FORMAT) return file as Results;
+    return fail(`found format ${JSON.stringify(file?.format ?? null)}`);
+  } catch (error) {
+    if (error instanceof SyntaxError) return fail(`found ${error.message}`);
+    throw error;
+  }
 }

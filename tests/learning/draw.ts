@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { type Chart, seriesLook } from "../../stages/results/chart/look.ts";
-import { renderSvg } from "../../stages/results/chart/render.ts";
+import { type Chart, seriesLook } from "../../analysis/figures/theme.ts";
+import { renderSvg } from "../../analysis/figures/render.ts";
 import { comparisons, outcome, table } from "./bands.ts";
 import { type ClassifierRun, type LanguageRun, LEARNING, type Pair, readPair } from "./curves.ts";
 

@@ -3,35 +3,45 @@
  *
  * @module
  */
-import { escapeXml } from "../../../pipeline/views/html.ts";
-import { COLOURS, FAINT, FONT, INK } from "./look.ts";
+import { escapeXml } from "../../pipeline/views/html.ts";
+import type { Diagram } from "../spec/figures.ts";
+import { framedSvg } from "./frame.ts";
+import { COLOURS, FAINT, FONT, INK, textWidth } from "./theme.ts";
 
-/** A box, placed by its centre. */
-export interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly width?: number;
-  readonly text: string;
-  /** Small text under the box's own. */
-  readonly note?: string;
-  /** `data` flows in or out, `learned` has parameters, `step` has none. */
-  readonly kind: "data" | "learned" | "step";
-}
-
-/** One operator's diagram: boxes by name, arrows between them. */
-export interface Diagram {
-  readonly heading: string;
-  readonly equation: string;
-  readonly boxes: Readonly<Record<string, Box>>;
-  readonly arrows: readonly (readonly [from: string, to: string])[];
-}
+/** One panel: boxes by name, placed by their centres, and arrows between them. */
+export type Panel = Omit<Diagram["panels"][number], "width">;
+type Box = Panel["boxes"][string];
 
 const BOX_WIDTH = 96;
 const BOX_HEIGHT = 34;
 const NOTED_HEIGHT = 48;
+const MARGIN = 12;
+const GAP = 36;
+const TOP = 66;
+
+/** All panels of a diagram side by side, as SVG. */
+export function diagramFigure(name: string, diagram: Diagram): string {
+  const { title, description, legend, panels, height } = diagram;
+  const head = `${name}-arrow`;
+  let x = MARGIN;
+  let body = arrowHead(head) +
+    textSvg(title, { x, y: 24, size: 16, weight: 600, anchor: "start" }) +
+    (legend === undefined
+      ? ""
+      : textSvg(legend, { x, y: 44, size: 12, fill: FAINT, anchor: "start" }));
+  for (const panel of panels) {
+    body += `<g transform="translate(${x},${TOP})">${diagramSvg(panel, head)}</g>`;
+    x += Math.max(panel.width, Math.ceil(textWidth(panel.equation, 13))) + GAP;
+  }
+  return framedSvg({ name, title, description }, {
+    width: Math.ceil(Math.max(x - GAP, textWidth(title, 18), textWidth(legend ?? "", 12)) + MARGIN),
+    height: TOP + height,
+    body,
+  });
+}
 
 /** SVG of a diagram with its heading at (0, 0); `id` names the arrow head it shares. */
-export function diagramSvg(diagram: Diagram, id: string): string {
+export function diagramSvg(diagram: Panel, id: string): string {
   const lines = diagram.arrows.map(([from, to]) =>
     arrowSvg(boxOf(diagram, from), boxOf(diagram, to), id)
   );
@@ -66,7 +76,7 @@ export function textSvg(
     }</text>`;
 }
 
-function boxOf(diagram: Diagram, name: string): Box {
+function boxOf(diagram: Panel, name: string): Box {
   const box = diagram.boxes[name];
   if (box === undefined) throw new RangeError(`diagramSvg: an arrow names no box "${name}"`);
   return box;

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { comparePictures, decodePng } from "../rig/png.ts";
-import { temporaryFolder } from "../rig/temporary.ts";
+import { comparePictures, decodePng } from "../../rig/png.ts";
+import { temporaryFolder } from "../../rig/temporary.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const REFERENCE = join(ROOT, "tests/reference/figures");
-const KINDS = ["delta", "curves", "operators"];
+const KINDS = ["sprouted_changes", "growth", "scheme"];
 
 /** Draws the reference figures in a process with no other environment than the given one. */
 async function drawn(env: Readonly<Record<string, string>>): Promise<Map<string, Uint8Array>> {
@@ -15,7 +15,7 @@ async function drawn(env: Readonly<Record<string, string>>): Promise<Map<string,
   const { denoDir } = JSON.parse(new TextDecoder().decode(info.stdout)) as { denoDir: string };
   const [folder, home] = [temporaryFolder(), temporaryFolder()];
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "tests/rig/draw_figures.ts", folder, ...KINDS],
+    args: ["run", "-A", "--no-check", "tests/rig/draw_figures.ts", folder, "0.5", ...KINDS],
     cwd: ROOT,
     clearEnv: true,
     env: { DENO_DIR: denoDir, HOME: home, ...env },
@@ -45,13 +45,13 @@ Deno.test("figures have the same bytes in any process, whatever its language, ti
     assertEquals(
       comparePictures(await decodePng(own), reference),
       { pixels: 0, most: 0 },
-      `${kind}: look at both, and draw the reference anew with tests/rig/draw_figures.ts`,
+      `${kind}: look at both, and draw the reference again with tests/rig/draw_figures.ts`,
     );
   }
 });
 
 Deno.test("a picture with one pixel changed is told from the other, and every filter decodes", async () => {
-  const picture = await decodePng(Deno.readFileSync(join(REFERENCE, "delta.png")));
+  const picture = await decodePng(Deno.readFileSync(join(REFERENCE, "sprouted_changes.png")));
   assert(picture.width > 100 && picture.height > 50);
   // White ground in the corner, and something drawn.
   assertEquals([...picture.pixels.subarray(0, 4)], [255, 255, 255, 255]);

@@ -6,14 +6,17 @@
  */
 import type { Frame } from "./frame.ts";
 
-/** Okabe & Ito's palette, strongest contrast on white first; black is left to text. */
+/**
+ * Okabe & Ito's palette without black, which is left to text. Orange and sky blue are darkened: every
+ * colour has a contrast of 3 or more on a white page and on a dark one.
+ */
 export const COLOURS = [
   "#0072B2",
   "#D55E00",
   "#009E73",
   "#CC79A7",
-  "#E69F00",
-  "#56B4E9",
+  "#B97A00",
+  "#2C94CE",
   "#8C6BB1",
   "#6B6B6B",
 ] as const;
@@ -38,6 +41,9 @@ export const DASHES = [
   [10, 4],
   [3, 1],
 ] as const;
+
+/** Pixels that a figure may take of a page of 1280. */
+export const PAGE = 1180;
 
 /** Ink, faint ink and rules; the page swaps these for its own in a dark theme. */
 export const INK = "#1b1b1b";
@@ -91,6 +97,8 @@ export const CONFIG = {
     symbolStrokeWidth: 2,
   },
   view: { stroke: null },
+  mark: { color: COLOURS[0] },
+  range: { category: COLOURS, symbol: SHAPES },
 } as const;
 
 /** A series' colour, shape and dash by its place among all series. */
@@ -137,6 +145,65 @@ export function wrapText(text: string, width: number): string[] {
     }
   }
   return lines;
+}
+
+/**
+ * Width of a text in pixels, a little more than in the shipped font. Vega would ask a canvas for
+ * the machine's fonts, or without one reserve half as much again.
+ */
+export function textWidth(text: string, fontSize: number): number {
+  let em = 0;
+  for (const mark of text) {
+    em += /[ijl.,:;'|()[\]! ]/.test(mark)
+      ? 0.31
+      : /[mwMW%@±]/.test(mark)
+      ? 0.86
+      : /[A-Z]/.test(mark)
+      ? 0.62
+      : 0.53;
+  }
+  return em * fontSize;
+}
+
+/** A figure's title, and below it how to read the figure, in lines that fit. */
+export function titleOf(
+  { title, subtitle }: { readonly title: string; readonly subtitle: string },
+  width: number,
+): Record<string, unknown> {
+  const room = Math.max(320, width);
+  return {
+    text: wrapText(title, room / 8.5),
+    frame: "bounds",
+    subtitle: wrapText(subtitle, room / 6),
+  };
+}
+
+/** A panel's title in lines that fit; `lines` of them at least, so that panels of a row are level. */
+export function panelTitle(text: string, width: number, lines = 1): Record<string, unknown> {
+  const own = panelLines(text, width);
+  const blank = Array.from({ length: Math.max(0, lines - own.length) }, () => " ");
+  return { text: [...own, ...blank], fontSize: 13, offset: 4, frame: "bounds" };
+}
+
+/** The lines of a panel's title. */
+export function panelLines(text: string, width: number): string[] {
+  return wrapText(text, width / 7);
+}
+
+/** A figure of nothing, which says so. */
+export function emptyChart(frame: Omit<Frame, "description">, width: number): Chart {
+  const text = "Nothing was measured that this figure would show";
+  return {
+    ...frame,
+    description: `${text}.`,
+    spec: {
+      title: titleOf({ title: frame.title, subtitle: "" }, width),
+      width,
+      height: 60,
+      data: { values: [{}] },
+      mark: { type: "text", text, fontSize: 13, color: FAINT },
+    },
+  };
 }
 
 /** A whole chart: its Vega-Lite specification and what it says in words. */

@@ -10,12 +10,18 @@ import * as vega from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { FONT_FILES } from "./fonts.ts";
 import { framedSvg } from "./frame.ts";
-import { type Chart, CONFIG } from "./look.ts";
+import { type Chart, CONFIG, textWidth } from "./theme.ts";
 
 /** Vega's own text measuring, which it exports without a type. */
 const measureText = (vega as unknown as {
   textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
 }).textMetrics;
+
+/** A figure is drawn from its specification alone: nothing is fetched. */
+const NO_LOADER = vega.loader();
+NO_LOADER.load = (uri) => {
+  throw new Error(`renderSvg: a figure loads nothing, "${uri}" neither`);
+};
 
 const SVG_START = /^<svg\b[^>]*>/;
 
@@ -30,7 +36,7 @@ export async function renderSvg(chart: Chart): Promise<string> {
   measureText.width = (item, text) => textWidth(String(text), item.fontSize ?? 11);
   // Clip paths are numbered by a counter of the whole process.
   vega.resetSVGDefIds();
-  const view = new vega.View(vega.parse(compiled), { renderer: "none" });
+  const view = new vega.View(vega.parse(compiled), { renderer: "none", loader: NO_LOADER });
   const svg = await view.toSVG();
   view.finalize();
   const start = svg.match(SVG_START)?.[0];
@@ -66,24 +72,6 @@ export async function renderPng(
   image.free();
   resvg.free();
   return png;
-}
-
-/**
- * Width of a text in pixels, a little more than in the shipped font. Vega would ask a canvas for
- * the machine's fonts, or without one reserve half as much again.
- */
-export function textWidth(text: string, fontSize: number): number {
-  let em = 0;
-  for (const mark of text) {
-    em += /[ijl.,:;'|()[\]! ]/.test(mark)
-      ? 0.31
-      : /[mwMW%@±]/.test(mark)
-      ? 0.86
-      : /[A-Z]/.test(mark)
-      ? 0.62
-      : 0.53;
-  }
-  return em * fontSize;
 }
 
 let rasteriser: Promise<void> | undefined;
