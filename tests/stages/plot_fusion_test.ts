@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plotFusion } from "../../stages/plot_fusion.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { stretched } from "../../stages/results/chart/gates_chart.ts";
