@@ -17,6 +17,7 @@ export const project: Project = {
     plot: () => import("./stages/plot.ts"),
     plot_fusion: () => import("./stages/plot_fusion.ts"),
     report: () => import("./stages/report.ts"),
+    report_fusion: () => import("./stages/report_fusion.ts"),
     latency: () => import("./stages/latency.ts"),
     aggregate_latency: () => import("./stages/aggregate_latency.ts"),
     plot_latency: () => import("./stages/plot_latency.ts"),

@@ -35,6 +35,8 @@ export interface OutputSpec<P> {
   readonly publish?: (params: P) => string;
   /** Names of what it holds, table to columns, for stages that read it to be checked. In no key. */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
+  /** Names of the tables or figures in it, to be checked likewise. In no key. */
+  readonly holds?: (params: P) => readonly string[];
 }
 
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
@@ -85,6 +87,8 @@ export interface Feed {
   /** Coordinates of the instances that this one takes it from. */
   readonly at: readonly Readonly<Record<string, string>>[];
   readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
+  /** Of all of them; `undefined` if the stage does not say. */
+  readonly holds: readonly string[] | undefined;
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */

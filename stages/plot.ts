@@ -19,5 +19,12 @@ export const plot = defineStage({
   name: "plot",
   params,
   inputs: { results: {} },
-  outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+  outputs: {
+    figures: {
+      kind: "folder",
+      exactness: "numeric",
+      publish: () => "figures",
+      holds: ({ figures }) => Object.keys(figures),
+    },
+  },
 });

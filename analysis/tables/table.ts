@@ -39,11 +39,6 @@ export interface Table {
   };
 }
 
-/** A column of numbers. */
-export function numbers(title: string, name = title): Column {
-  return { title, align: "right", name };
-}
-
 /** A cell that leads somewhere, if there is somewhere to go. */
 export function linked(text: string, to: string | undefined): Cell {
   return to === undefined ? text : { text, to };

@@ -6,7 +6,7 @@ import { hashFile } from "../../pipeline/key/hash.ts";
 import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plotFusion } from "../../stages/plot_fusion.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
-import { report } from "../../stages/report.ts";
+import { reportFusion } from "../../stages/report_fusion.ts";
 import { type Browser, startBrowser } from "../rig/browser.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { copyOfThisProject } from "../rig/this_project.ts";
@@ -83,7 +83,7 @@ async function madeUpPage(): Promise<string> {
   });
   figures.push(artifact(drawn.outputs["figures"]!));
   const inputs = { results, sources, tables, figures, ...timed };
-  const run = await runStage(report, {}, { directory, inputs });
+  const run = await runStage(reportFusion, {}, { directory, inputs });
   return Deno.readTextFileSync(run.outputs["page"]!);
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import { plotFusion } from "../../stages/plot_fusion.ts";
-import { report } from "../../stages/report.ts";
+import { reportFusion } from "../../stages/report_fusion.ts";
 import { rowsAnchor } from "../../stages/results/table.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import {
@@ -51,7 +51,7 @@ async function paged(
   const tables = artifact(outputs["tables"]!);
   const timed = await gatheredLatencies(results, { grids: times, params: { claims } });
   const sources = artifact(outputs["sources"]!);
-  const run = await runStage(report, {}, {
+  const run = await runStage(reportFusion, {}, {
     directory,
     inputs: { results, sources, tables, figures, ...timed },
   });

@@ -5,7 +5,7 @@
  */
 import { counted, grouped, percent } from "../format.ts";
 import { documentHtml, type Section } from "../page/document.ts";
-import { type Html, html } from "../../../pipeline/views/html.ts";
+import { type Html, html } from "../../../pipeline/html.ts";
 import { drawn, type Figure } from "../page/figures.ts";
 import { tableHtml } from "../page/parts.ts";
 import { everySection, shown, verdictSection } from "../page/sections.ts";

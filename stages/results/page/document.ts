@@ -4,8 +4,8 @@
  * @module
  */
 import { traceLink } from "../sources.ts";
-import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
-import { STYLE } from "./style.ts";
+import { type Html, html, trusted } from "../../../pipeline/html.ts";
+import { STYLE } from "../../../analysis/page/style.ts";
 
 /** One section of a report. */
 export interface Section {

@@ -7,7 +7,7 @@ import { basename } from "node:path";
 import type { Artifact } from "../../../pipeline/stage.ts";
 import { compareText } from "../order.ts";
 import { traceLink } from "../sources.ts";
-import type { Html } from "../../../pipeline/views/html.ts";
+import type { Html } from "../../../pipeline/html.ts";
 import { figureHtml, svgText } from "./parts.ts";
 
 /** A figure as it was drawn. */

@@ -20,7 +20,7 @@ import { linked, type Table } from "../table.ts";
 import { trainingTable } from "../training_table.ts";
 import { documentHtml, type Section } from "./document.ts";
 import { drawn, type Figure } from "./figures.ts";
-import { type Html, html } from "../../../pipeline/views/html.ts";
+import { type Html, html } from "../../../pipeline/html.ts";
 import { tableHtml } from "./parts.ts";
 import { everySection, shown, verdictSection } from "./sections.ts";
 

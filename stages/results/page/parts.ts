@@ -5,7 +5,7 @@
  */
 import { COLOURS, FAINT, INK, RULE } from "../../../analysis/figures/theme.ts";
 import { type Cell, cellText, type Column, type Table } from "../table.ts";
-import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
+import { type Html, html, trusted } from "../../../pipeline/html.ts";
 
 /**
  * A table with its caption, scoped headers and notes, in a region that scrolls sideways by

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Html, html } from "../../../pipeline/views/html.ts";
+import { type Html, html } from "../../../pipeline/html.ts";
 import { traceLink } from "../sources.ts";
 import type { Table } from "../table.ts";
 import type { Section } from "./document.ts";
