@@ -13,6 +13,7 @@ export const project: Project = {
     tokenize: () => import("./stages/tokenize.ts"),
     train: () => import("./stages/train.ts"),
     evaluate: () => import("./stages/evaluate.ts"),
+    aggregate: () => import("./stages/aggregate.ts"),
     aggregate_fusion: () => import("./stages/aggregate_fusion.ts"),
     plot: () => import("./stages/plot.ts"),
     plot_fusion: () => import("./stages/plot_fusion.ts"),

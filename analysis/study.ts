@@ -200,35 +200,50 @@ function summarizeRatios(values: readonly number[], confidence: number): SampleS
  * a pair whose `same` columns differ.
  */
 export function changesOf(study: Study, contrast: Contrast): Change[] {
-  const { at, against, than = null, over = {} } = contrast;
   const column = columnOf(study, contrast.metric);
   if (column === undefined) return [];
-  const places = spread(over);
-  const found = places.flatMap((place) => {
-    const own = { ...at, ...place };
-    const other = { ...own, ...than };
-    return (than === null ? [own] : [own, other]).map((base) => ({
-      sign: base === own ? 1 : -1,
-      bySeed: against === null
-        ? valuesAt(column, { seeds: study.seeds, place: base })
-        : pairsAt(column, { seeds: study.seeds, place: base, minus: { ...base, ...against } }),
-    }));
-  });
-  return [...found[0]!.bySeed.keys()].flatMap((seed) => {
-    const own = found.map(({ sign, bySeed }) => ({ sign, part: bySeed.get(seed) }));
-    if (own.some(({ part }) => part === undefined)) return [];
-    const rows = (wanted: number) =>
-      own.flatMap(({ sign, part }) => sign === wanted ? part!.plus : part!.minus);
+  const found = partsOf(contrast).map(({ place, minus, weight }) => ({
+    weight,
+    bySeed: minus === null
+      ? valuesAt(column, { seeds: study.seeds, place })
+      : pairsAt(column, { seeds: study.seeds, place, minus }),
+  }));
+  return [...found[0]?.bySeed.keys() ?? []].flatMap((seed) => {
+    const own = found.map(({ weight, bySeed }) => ({ weight, taken: bySeed.get(seed) }));
+    if (own.some(({ taken }) => taken === undefined)) return [];
+    const rows = (positive: boolean) =>
+      own.flatMap(({ weight, taken }) => weight > 0 === positive ? taken!.plus : taken!.minus);
     return [{
       seed,
-      value: sum(own.map(({ sign, part }) => sign * part!.value)) / places.length,
-      rows: [...rows(1), ...rows(-1)],
+      value: sum(own.map(({ weight, taken }) => weight * taken!.value)),
+      rows: [...rows(true), ...rows(false)],
     }];
   });
 }
 
+/** A condition of a contrast, or two that are compared, and its weight in the whole. */
+export interface Part {
+  readonly place: At;
+  readonly minus: At | null;
+  readonly weight: number;
+}
+
+/** What a contrast is the weighted sum of: one part for each place of `over`, twice with `than`. */
+export function partsOf({ at, against, than = null, over = {} }: Contrast): Part[] {
+  const places = spread(over);
+  return places.flatMap((over) => {
+    const base = { ...at, ...over };
+    const bases = than === null ? [base] : [base, { ...base, ...than }];
+    return bases.map((place, index) => ({
+      place,
+      minus: against && { ...place, ...against },
+      weight: (index === 0 ? 1 : -1) / places.length,
+    }));
+  });
+}
+
 /** A value or a paired change under one seed, with the rows that count positive and negative. */
-interface Part {
+interface Taken {
   readonly value: number;
   readonly plus: readonly number[];
   readonly minus: readonly number[];
@@ -238,7 +253,7 @@ interface Part {
 function valuesAt(
   column: Column,
   { seeds, place }: { seeds: string; place: At },
-): Map<string, Part> {
+): Map<string, Taken> {
   const found = bySeed(column, { seeds, where: place });
   return new Map([...found].map(([seed, rows]) => [seed, {
     value: median(rows.map((row) => column.valueOf(row)!)),
@@ -251,7 +266,7 @@ function valuesAt(
 function pairsAt(
   column: Column,
   { seeds, place, minus }: { seeds: string; place: At; minus: At },
-): Map<string, Part> {
+): Map<string, Taken> {
   const { table, metric, valueOf } = column;
   const seconds = bySeed(column, { seeds, where: minus });
   const scaled = (rows: readonly number[]) => {
@@ -262,7 +277,7 @@ function pairsAt(
   const names = [...metric.same, ...metric.within === undefined ? [] : [metric.within]];
   const likeOf = (row: number) =>
     JSON.stringify(names.map((name) => table.columns[name]?.[row] ?? null));
-  const found = new Map<string, Part>();
+  const found = new Map<string, Taken>();
   for (const [seed, rows] of bySeed(column, { seeds, where: place })) {
     const partners = Map.groupBy(seconds.get(seed) ?? [], likeOf);
     const pairs = [...Map.groupBy(rows, likeOf)].flatMap(([like, own]) => {
@@ -280,7 +295,7 @@ function pairsAt(
 }
 
 /** All combinations of some axes' values; one empty one of none. */
-export function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
+function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
     (places, [axis, values]) =>
       places.flatMap((place) => values.map((value) => ({ ...place, [axis]: value }))),
@@ -380,22 +395,27 @@ export function provenanceOf(study: Study, where: Where | At): Provenance {
 }
 
 /**
- * What a source of the paper prints for a condition, a value rather than a difference: of the rows
- * whose coordinates are among the condition's, the one that names most of them. Nothing for synthetic
- * data, which no paper's numbers are of.
+ * What a source of the paper prints for a condition, or for its difference from `against`.
+ *
+ * A value without a coordinate that others of its metric have is an average over that axis: it stands
+ * for conditions that leave the axis out as well, and for no single one.
  */
 export function publishedOf(
-  study: Study,
-  { metric, at, source }: { metric: string; at: At; source?: string | undefined },
+  study: Pick<Study, "published">,
+  { metric, at, against = null, source }: {
+    metric: string;
+    at: At;
+    against?: At | null;
+    source?: string | undefined;
+  },
 ): PublishedValue | undefined {
-  if (provenanceOf(study, at).kind === "synthetic") return undefined;
-  const named = (each: PublishedValue) => Object.keys(each.at).length;
-  return study.published.filter((each) =>
-    each.metric === metric && each.against === null &&
+  const own = study.published.filter((each) =>
+    each.metric === metric && (each.against === null) === (against === null)
+  );
+  const axes = [...new Set(own.flatMap((each) => Object.keys(each.at)))];
+  return own.find((each) =>
     (source === undefined || each.source === source) &&
-    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
-  ).reduce<PublishedValue | undefined>(
-    (best, each) => best === undefined || named(each) > named(best) ? each : best,
-    undefined,
+    keyOf(each.against ?? {}) === keyOf(against ?? {}) &&
+    axes.every((axis) => each.at[axis] === at[axis])
   );
 }

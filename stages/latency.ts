@@ -32,9 +32,8 @@ export const latency = defineStage<LatencyParams>({
     latency: {
       kind: "file",
       exactness: "measured",
-      // Rounds have the models' coordinates too.
       measures: {
-        rounds: ["round", "ms_per_batch", "ms_per_document"],
+        rounds: ["*", "round", "ms_per_batch", "ms_per_document"],
         timing: ["backend", "documents", "batch", "tokens_per_document", "warm_up", "rounds"],
       },
     },

@@ -4,6 +4,7 @@
  * @module
  */
 import { z } from "zod";
+import { figureViolations } from "../analysis/figures/check.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
@@ -27,4 +28,7 @@ export const plot = defineStage({
       holds: ({ figures }) => Object.keys(figures),
     },
   },
+  check: ({ figures }, { axes }) =>
+    figureViolations(figures, { axes })
+      .map(({ path, message }) => ({ path: ["figures", ...path], message })),
 });

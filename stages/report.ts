@@ -28,7 +28,9 @@ export const report = defineStage({
   async check({ text }, { inputs }) {
     if (text === undefined) return [];
     const { textViolations } = await import("../analysis/page/markdown.ts");
-    const known = { table: namesOf(inputs["results"]), figure: namesOf(inputs["figures"]) };
+    const { BUILT_IN } = await import("../analysis/tables/tables.ts");
+    const tables = namesOf(inputs["results"]);
+    const known = { table: tables && [...tables, ...BUILT_IN], figure: namesOf(inputs["figures"]) };
     return textViolations(text, known).map(({ path, message }) => ({
       path: ["text", ...path],
       message,

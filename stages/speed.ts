@@ -32,9 +32,8 @@ export const speed = defineStage<SpeedParams>({
     speed: {
       kind: "file",
       exactness: "measured",
-      // Speeds have the models' coordinates too.
       measures: {
-        speeds: ["round", "tokens_per_second", "tokens_per_second_cached"],
+        speeds: ["*", "round", "tokens_per_second", "tokens_per_second_cached"],
         timing: ["backend", "tokens", "warm_up", "rounds"],
       },
     },

@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { INK, PAGE, panelLines, panelTitle, seriesLook, textWidth, titleOf } from "./theme.ts";
+import {
+  INK,
+  PAGE,
+  panelLines,
+  panelTitle,
+  seriesLook,
+  textWidth,
+  titleOf,
+  wrapText,
+} from "./theme.ts";
 
 /** A point of a line, in shown units. */
 export interface Point {
@@ -33,7 +42,7 @@ export interface CurvesPanel {
 }
 
 /** What a panel's axis takes, pixels. */
-const AXIS = 68;
+const AXIS = 76;
 const COLUMNS = 4;
 /** Points are marked, so that a line of a single one can be seen, where there are no more than these. */
 const MARKED = 12;
@@ -162,11 +171,13 @@ function panelSpec(panel: CurvesPanel, options: {
   readonly first: boolean;
   readonly zero: boolean;
 }): Record<string, unknown> {
+  const height = Math.min(190, Math.max(130, options.width * 0.6));
   const x = { field: "x", type: "quantitative", title: panel.x, ...xAxis(panel, options.width) };
   const y = {
     field: "y",
     type: "quantitative",
-    title: options.first ? panel.axis : null,
+    // A title longer than its axis would push the panel's own title up.
+    title: options.first ? wrapText(panel.axis, height / 6.5) : null,
     scale: panel.domain === undefined
       // The topmost tick at the top of every panel: panels of a row are then level.
       ? { zero: false, nice: 5 }
@@ -181,7 +192,7 @@ function panelSpec(panel: CurvesPanel, options: {
   return {
     title: panelTitle(panel.title, options.width, options.lines),
     width: options.width,
-    height: Math.min(190, Math.max(130, options.width * 0.6)),
+    height,
     layer: [
       ...options.zero
         ? [{

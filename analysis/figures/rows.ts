@@ -159,7 +159,28 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
         };
       }),
     }));
-  const theirs = spec.sources.flatMap((source): RowPanel[] => {
+  const theirs = printedPanels(study, spec);
+  return rowsChart([...ours, ...theirs], {
+    name,
+    title: spec.title,
+    subtitle: `Bars: means over seeds. Rules: ${intervalWords(study)}. Numbers: mean ± standard ` +
+      "deviation, seeds" +
+      (against === null ? "." : "; change under the same seed, its interval.") +
+      (theirs.length > 0 ? " Hollow: as the paper printed it." : ""),
+    axis: axisTitle(metric),
+    // What it is counted in is the paper's matter: it need not be our unit.
+    printedAxis: `${metric.title}, as the paper printed it`,
+    marks: "bars",
+    signed: false,
+    width: spec.width,
+    max: metric.max,
+    own: spec.axis === "own",
+  });
+}
+
+/** What the paper prints, a panel for each source and place. */
+function printedPanels(study: Study, spec: Bars): RowPanel[] {
+  return spec.sources.flatMap((source): RowPanel[] => {
     const values = study.published.filter((each) =>
       each.metric === spec.metric && each.source === source && each.value !== null &&
       each.against === null && within(each.at, spec.where)
@@ -179,20 +200,6 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
           text: printedText(value),
         })),
       }));
-  });
-  return rowsChart([...ours, ...theirs], {
-    name,
-    title: spec.title,
-    subtitle: `Bars: means over seeds. Rules: ${intervalWords(study)}. Numbers: mean ± standard ` +
-      "deviation, seeds" +
-      (against === null ? "." : "; change under the same seed, its interval.") +
-      (theirs.length > 0 ? " Hollow: as the paper printed it." : ""),
-    axis: axisTitle(metric),
-    marks: "bars",
-    signed: false,
-    width: spec.width,
-    max: metric.max,
-    own: spec.axis === "own",
   });
 }
 

@@ -41,6 +41,8 @@ export interface RowsOptions {
   readonly title: string;
   readonly subtitle: string;
   readonly axis: string;
+  /** Of a panel of printed values with an axis of its own. */
+  readonly printedAxis?: string;
   readonly marks: "points" | "bars";
   /** Whether values are differences, around zero. */
   readonly signed: boolean;
@@ -117,7 +119,7 @@ function panelSpec(
     type: "quantitative",
     scale: { domain, nice: false, zero: false },
     axis: {
-      title: last ? options.axis : null,
+      title: !last ? null : options.own && !ours ? options.printedAxis : options.axis,
       grid: true,
       tickCount: 8,
       labelFlush: false,

@@ -61,6 +61,9 @@ const metricSchema = z.strictObject({
   same: z.array(z.string()).default([]).describe(
     "Columns that must agree between runs that are compared, such as the number of documents",
   ),
+  timed: z.boolean().optional().describe(
+    "It depends on the machine: tables that show it say so",
+  ),
   max: z.number().optional().describe("No interval or axis goes beyond it, as shown: 100"),
 });
 

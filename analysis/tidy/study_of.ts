@@ -51,7 +51,7 @@ export function studyOf(
     metrics,
     tidy,
     corpora: corporaOf(tidy, paper),
-    published: params.published.map((row) => publishedValue(row, paper)),
+    published: publishedValues(params),
     paper,
   };
   return { study, sources: { format: SOURCES_FORMAT, tables: sources } };
@@ -138,6 +138,13 @@ function partOf(
   const rows = rowsAt(splits, at);
   const total = (name: string) => sum(rows.map((row) => Number(splits!.columns[name]?.[row] ?? 0)));
   return says(total("documents"), total("available"), "documents");
+}
+
+/** What a paper prints, as a study has it. */
+export function publishedValues(
+  { published, paper }: Pick<StudyParams, "published" | "paper">,
+): PublishedValue[] {
+  return published.map((row) => publishedValue(row, paper));
 }
 
 /** A row of the paper's numbers: what its text says of rounding, what its columns say of place. */

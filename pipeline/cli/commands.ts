@@ -60,6 +60,10 @@ const SPECS = {
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
+  new: {
+    summary: "write the folder of a small experiment that runs, to start one's own from",
+    operands: [{ name: "NAME" }],
+  },
   schema: { summary: "write experiments/schema.json, for editors" },
   completions: {
     summary: "print a script that completes commands, options and names in a shell",

@@ -68,7 +68,7 @@ function checkStages(layer: Layer, { file, locate }: Known): void {
 
 function checkAxes(layer: Layer, { file, grid, locate }: Known): void {
   const stages = Object.keys(file.stages);
-  const axes = Object.keys(grid);
+  const axes = Object.keys(knownAxes(file, grid));
   for (const [axis, values] of Object.entries(layer.axes ?? {})) {
     if (!axes.includes(axis)) {
       throw new ConfigError(

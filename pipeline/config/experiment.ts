@@ -65,7 +65,13 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     Object.fromEntries(Object.entries(entry).map(([axis, value]) => [axis, [value].flat()]))
   );
   const axes = Object.keys(grid);
-  const nodes = bindNodes(file, { axes, stages: options.stages, locate });
+  const all = knownAxes(file, grid);
+  const nodes = bindNodes(file, {
+    axes,
+    known: Object.keys(all),
+    stages: options.stages,
+    locate,
+  });
   checkLayers(layers, { file, grid, exclude, locate });
   checkReferences(nodes, locate);
   const mirror = resolveMirror(
@@ -86,7 +92,7 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     modified: options.set.length > 0,
     nodes: propagateExactness(nodes),
     grid,
-    axes: knownAxes(file, grid),
+    axes: all,
     exclude,
     mirror,
     locate,

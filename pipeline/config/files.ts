@@ -32,7 +32,7 @@ export function experimentPath(name: string): string {
 export function readFiles(name: string, root: string): ExperimentFiles {
   const relative = experimentPath(name);
   const known = experimentNames(root);
-  if (!experimentName.safeParse(name).success || !known.includes(name)) {
+  if (!known.includes(name)) {
     throw new ConfigError(
       `Cannot find ${clip(relative)}: no experiment "${clip(name)}"${suggestion(name, known)}`,
     );
@@ -70,5 +70,10 @@ function validate(document: Document): ExperimentFile {
 /** Names of the experiments in a project, sorted: of the folders that hold an `experiment.yaml`. */
 export function experimentNames(root: string): string[] {
   return sortedEntries(join(root, "experiments")).map(({ name }) => name)
-    .filter((name) => lookAt(join(root, experimentPath(name))) !== undefined);
+    .filter((name) => isExperimentName(name) && lookAt(join(root, experimentPath(name))));
+}
+
+/** Whether an experiment may have a name. */
+export function isExperimentName(name: string): boolean {
+  return experimentName.safeParse(name).success;
 }

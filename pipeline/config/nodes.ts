@@ -20,7 +20,7 @@ export interface Node {
   readonly name: string;
   /** Its declaration, with the exactness that its outputs have here. */
   readonly stage: Stage;
-  /** Grid axes, in the order they stand in instance names. */
+  /** Axes of this run's grid, in their order in instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
 }
@@ -28,34 +28,41 @@ export interface Node {
 /**
  * The stages of a file by name.
  *
+ * A stage may vary over an axis that only other profiles' grids have: in this run it has none.
+ *
  * @param o.axes Of the grid.
+ * @param o.known Of all profiles' grids.
  * @throws {ConfigError} If a definition, an axis or an input is not there.
  */
 export function bindNodes(
   file: ExperimentFile,
-  o: { axes: readonly string[]; stages: ReadonlyMap<string, Stage>; locate: Locate },
+  o: {
+    readonly axes: readonly string[];
+    readonly known: readonly string[];
+    readonly stages: ReadonlyMap<string, Stage>;
+    readonly locate: Locate;
+  },
 ): Map<string, Node> {
-  const { axes, stages, locate } = o;
+  const { axes, known, stages, locate } = o;
   const nodes = new Map<string, Node>();
   for (const [name, entry] of Object.entries(file.stages)) {
     const wanted = entry.stage ?? name;
     const stage = stages.get(wanted);
     if (!stage) {
-      const known = [...stages.keys()];
-      throw new ConfigError(
-        locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
-      );
+      const near = suggestion(wanted, [...stages.keys()]);
+      throw new ConfigError(locate(["stages", name], `no stage definition "${wanted}"${near}`));
     }
     for (const [index, axis] of entry.each.entries()) {
       const path = ["stages", name, "each", index];
-      if (!axes.includes(axis)) {
-        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
+      if (!known.includes(axis)) {
+        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, known)}`));
       }
       if (entry.each.indexOf(axis) < index) {
         throw new ConfigError(locate(path, `"${axis}" is listed twice`));
       }
     }
-    nodes.set(name, { name, stage, each: entry.each, inputs: bindInputs(name, entry, o, stage) });
+    const each = entry.each.filter((axis) => axes.includes(axis));
+    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage) });
   }
   return nodes;
 }

@@ -147,6 +147,22 @@ Deno.test("an input takes the instances that agree on every axis both vary over"
   assertEquals(bound("c/2"), ["a/one", "a/two", "b/one/2"]);
 });
 
+Deno.test("an axis that only another profile's grid has is no part of this run", () => {
+  const text = WIRING.replace("stages:\n", "axes: { way: { odd: { b: { rate: 7 } } } }\nstages:\n")
+    .replace("each: [d, s] }", "each: [d, way, s] }")
+    .replace("{ p: {} }", "{ p: {}, q: { grid: { way: [plain, odd] } } }")
+    .replace("way: { odd:", "way: { plain: {}, odd:");
+  assertEquals(names(load(text).graph), names(load(WIRING).graph));
+  const { graph } = load(text, { profile: "q" });
+  assertEquals(names(graph).filter((name) => name.startsWith("b/one")), [
+    ...["b/one/plain/1", "b/one/plain/2", "b/one/odd/1", "b/one/odd/2"],
+  ]);
+  assertEquals((params(graph, "b/one/odd/1") as { rate: number }).rate, 7);
+  assertEquals((params(graph, "b/one/plain/1") as { rate: number }).rate, 1);
+  const typo = text.replace("each: [d, way, s]", "each: [d, wey, s]");
+  assertThrows(() => load(typo), ConfigError, 'no grid axis "wey"; did you mean "way"?');
+});
+
 Deno.test("a selection brings what it needs, in order", () => {
   const { graph } = load(WIRING);
   assertEquals(names(select(graph, (name) => name === "c/2")), [

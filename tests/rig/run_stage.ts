@@ -102,8 +102,12 @@ function holdToDeclared(
   },
 ): void {
   for (const [table, columns] of Object.entries(readMeasurements(path, "an output"))) {
-    const written = Object.keys(columns).filter((column) => !coordinates.has(column));
-    if (written.sort().join() === measures[table]?.toSorted().join()) continue;
+    const declared = measures[table] ?? [];
+    const written = Object.keys(columns).filter((column) =>
+      !declared.includes("*") || !coordinates.has(column)
+    );
+    const expected = declared.filter((column) => column !== "*");
+    if (written.sort().join() === expected.sort().join()) continue;
     throw new TypeError(
       `table "${table}" must have the columns that its output declares, found ${written}`,
     );

@@ -62,6 +62,16 @@ Deno.test("an unknown template and a foreign file are refused", async () => {
   await assertRejects(() => drawn(from), Error, "must be a results file, found format null");
 });
 
+Deno.test("a misspelt axis is found before anything runs, at its place in the params", async () => {
+  const figures = { sprouted: { ...PLANT_FIGURES["sprouted"], rows: ["wattering"] } };
+  const axes = { soil: ["clay"], watering: ["none"], season: ["0"] };
+  const surroundings = { axes, grid: axes, inputs: {} };
+  assertEquals(await plot.check!(plot.params.parse({ figures }), surroundings), [{
+    path: ["figures", "sprouted", "rows", 0],
+    message: 'must name an axis (soil, watering, season), got "wattering"',
+  }]);
+});
+
 Deno.test("plot needs to read nothing but its input and the package cache", async () => {
   const from = results();
   const directory = temporaryFolder();

@@ -7,6 +7,12 @@ import type { Study } from "../../../analysis/study.ts";
 import { PLANT_FIGURES, plants, plantTitles } from "./made_up.ts";
 import { assertWellFormed, contrast, elementText, sizeOf, textsOf } from "./svg.ts";
 
+/** Where rings of seeds are from the left of their panel. */
+function ringsAt(svg: string): number[] {
+  return [...svg.matchAll(/<path transform="translate\(([\d.]+),[\d.]+\)"[^>]*stroke="#0072B2"/g)]
+    .map(([, x]) => Number(x));
+}
+
 const NAMES = Object.keys(PLANT_FIGURES);
 
 async function drawn(
@@ -117,10 +123,12 @@ Deno.test("no axis and no interval goes beyond a metric's max", async () => {
   };
   const full = { ...study, tidy: { ...study.tidy, runs } };
   for (const name of ["sprouted", "sprouted_bars"]) {
-    const { texts } = await drawn(name, { study: full });
+    const { texts, svg } = await drawn(name, { study: full });
     const ticks = texts.filter((text) => /^\d+$/.test(text)).map(Number);
     assert(ticks.length > 3 && Math.max(...ticks) === 100, `${name}: ${ticks}`);
-    assert(!texts.join(" ").includes("An arrow"), name);
+    // The plotting area is 440 wide, and its end is 100.
+    assert(ringsAt(svg).every((x) => x <= 440), name);
+    if (name === "sprouted") assertEquals(Math.max(...ringsAt(svg)), 440);
   }
 });
 
@@ -129,6 +137,15 @@ Deno.test("panels that are compared share one axis, others have their own", asyn
   const shared = await drawn("hours", { axis: "shared" });
   const own = await drawn("hours");
   assert(ticks(own.texts) > 2 * ticks(shared.texts));
+  // Unwatered takes 12 hours on clay and 252 on peat.
+  const longest = (svg: string) =>
+    [...svg.matchAll(/d="M0,[\d.]+h([\d.]+)v16h-[\d.]+Z"[^>]*fill="#0072B2"/g)].map(([, width]) =>
+      Number(width)
+    );
+  const [sharedBars, ownBars] = [longest(shared.svg), longest(own.svg)];
+  assertEquals([sharedBars.length, ownBars.length], [9, 9]);
+  assert(Math.abs(sharedBars[6]! / sharedBars[0]! - 21) < 0.1, `${sharedBars}`);
+  assert(Math.abs(ownBars[6]! / ownBars[0]! - 1) < 0.1, `${ownBars}`);
   const title = "Hours of work, hours per field (less is better)";
   assertEquals(shared.texts.filter((text) => text === title).length, 1);
   assertEquals(own.texts.filter((text) => text === title).length, 3);

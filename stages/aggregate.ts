@@ -1,0 +1,60 @@
+/**
+ * Stage `aggregate`: from measurements to what an experiment shows of them.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { axesSchema, metricsSchema } from "../analysis/spec/axes.ts";
+import { claimSchema } from "../analysis/spec/claims.ts";
+import { ordered } from "../analysis/spec/ordered.ts";
+import { paperSchema, publishedSchema } from "../analysis/spec/published.ts";
+import { tablesSchema } from "../analysis/spec/tables.ts";
+import { defineStage, type Surroundings } from "../pipeline/stage.ts";
+
+const params = z.strictObject({
+  title: z.string().min(1).default("Results").describe("Shown above the results"),
+  confidence: z.number().gt(0).lt(1).default(0.95).describe("Coverage of every interval"),
+  seeds: z.string().default("seed").describe("The axis of replicates; runs are paired by it"),
+  axes: axesSchema.prefault({}),
+  metrics: metricsSchema.default({}),
+  tables: ordered(tablesSchema).prefault({}),
+  published: publishedSchema.default([]).describe("What the paper prints: published.csv"),
+  paper: paperSchema.prefault({}),
+  claims: z.array(claimSchema).default([]).describe("Claims that these runs can decide"),
+  elsewhere: z.array(claimSchema).default([]).describe(
+    "Claims of the same paper that other runs decide; they count in the correction of p-values",
+  ),
+});
+
+/** Validated params of `aggregate`. */
+export type AggregateParams = z.infer<typeof params>;
+
+/**
+ * Joins all measurements to tidy tables, judges the claims, and makes the tables. Nothing in it has a
+ * meaning but what the experiment says of its axes and metrics.
+ */
+export const aggregate = defineStage<AggregateParams>({
+  name: "aggregate",
+  params,
+  inputs: { measurements: { many: true } },
+  outputs: {
+    results: {
+      kind: "file",
+      exactness: "numeric",
+      holds: ({ tables }) => tables.map(([name]) => name),
+    },
+    // Which artifacts the results were read from.
+    sources: { kind: "file", exactness: "numeric" },
+    // Published by the report, with those of other analyses.
+    tables: { kind: "folder", exactness: "numeric" },
+  },
+  check: async (params: AggregateParams, surroundings: Surroundings) => {
+    const { checkNames, knownOf } = await import("../analysis/spec/check.ts");
+    const tables = Object.fromEntries(params.tables);
+    return checkNames({ ...params, tables }, knownOf(surroundings));
+  },
+  preview: async (params: AggregateParams, { grid }: Surroundings) => {
+    const { previewOf } = await import("../analysis/claims/preview.ts");
+    return previewOf(params, grid[params.seeds]?.length ?? 1);
+  },
+});
