@@ -4,7 +4,7 @@
  * @module
  */
 import { shorten } from "../../key/ingredients.ts";
-import { type Html, html, htmlPage } from "../html.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
 import { type Comparison, describeCause, signed, stateCounts } from "./comparison.ts";
 
 /** The page. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { inputsOf, type Makers, type Manifests } from "../ancestry.ts";
-import { type Html, html, htmlPage } from "../html.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
 import type { LatestRun } from "../../store/latest.ts";
 import type { Trace } from "../../store/trace.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../html.ts";
 
 export const NOTHING: Html = { html: "" };
 
