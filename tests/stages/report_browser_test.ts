@@ -3,14 +3,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashFile } from "../../pipeline/key/hash.ts";
-import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
-import { plotFusion } from "../../stages/plot_fusion.ts";
-import { plotLatency } from "../../stages/plot_latency.ts";
-import { reportFusion } from "../../stages/report_fusion.ts";
+import { baked, OVENS } from "../analysis/page/made_up.ts";
 import { type Browser, startBrowser } from "../rig/browser.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
 import { copyOfThisProject } from "../rig/this_project.ts";
-import { AG, ARXIV, gatheredLatencies, madeUpInputs, SHORT } from "./results/made_up.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 interface Said {
@@ -61,36 +56,38 @@ function written(page: string): URL {
   return pathToFileURL(path);
 }
 
+/** A word that no line has room for. */
+const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
+
 async function madeUpPage(): Promise<string> {
-  const directory = temporaryFolder();
-  const made = madeUpInputs(directory, [AG, ARXIV, SHORT]);
-  const { outputs } = await runStage(aggregate, { title: "Made up" }, { directory, inputs: made });
-  const results = artifact(outputs["results"]!);
-  const figures = [];
-  for (const kind of ["accuracy", "accuracy_bars", "delta", "curves", "operators"]) {
-    const own = temporaryFolder();
-    const drawn = await runStage(plotFusion, { kind }, { directory: own, inputs: { results } });
-    figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
-  }
-  const tables = artifact(outputs["tables"]!);
-  const sources = artifact(outputs["sources"]!);
-  const passMs = { add: [[100, 101], [99, 100]], gate_scalar: [[110, 111], [108, 109]] };
-  const timed = await gatheredLatencies(results, { grids: [{ dataset: "arxiv", passMs }] });
-  const own = temporaryFolder();
-  const drawn = await runStage(plotLatency, {}, {
-    directory: own,
-    inputs: { results, latencies: timed.latencies },
+  const { page } = await baked({
+    timed: true,
+    without: ["sun/nut/1"],
+    ovens: { ...OVENS, electric: { kind: "sample", title: LONG } },
+    report: { title: `On ${LONG}`, authors: "A. Baker", link: "https://example.org/cakes" },
   });
-  figures.push(artifact(drawn.outputs["figures"]!));
-  const inputs = { results, sources, tables, figures, ...timed };
-  const run = await runStage(reportFusion, {}, { directory, inputs });
-  return Deno.readTextFileSync(run.outputs["page"]!);
+  return page;
 }
 
 Deno.test("in Chromium the page breaks no accessibility rule, in light and dark, wide and narrow", async () => {
   await using browser = await startBrowser("the report");
   if (browser === undefined) return;
   await inspectInAllLooks(browser, written(await madeUpPage()));
+});
+
+Deno.test("no table of the page has to be scrolled, on a desktop and on a telephone", async () => {
+  await using browser = await startBrowser("the report's tables");
+  if (browser === undefined) return;
+  const url = written(await madeUpPage());
+  for (const width of [1280, 390]) {
+    await browser.open(url, { width });
+    const wide = await browser.evaluate<string[]>(
+      `[...document.querySelectorAll(".scroll")].filter((each) =>
+        each.querySelector("table") && each.scrollWidth > each.clientWidth
+      ).map((each) => each.querySelector("table").id)`,
+    );
+    assertEquals(wide, [], `${width} wide`);
+  }
 });
 
 Deno.test("axe as it is used here does find a fault", async () => {
