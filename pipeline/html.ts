@@ -29,7 +29,7 @@ function htmlOf(part: Part): string {
   return part.map((each) => each.html).join("");
 }
 
-/** Text as it must stand in XML and HTML, in an attribute's quotes too. */
+/** Text as it must be written in XML and HTML, in an attribute's quotes too. */
 export function escapeXml(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     "&": "&amp;",
