@@ -145,7 +145,7 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   await browser.follow(":target td:nth-child(7) a");
   const section = ":target:is(section), section:has(:target)";
   const heading = () =>
-    shown(`document.querySelector("${section}").querySelector("h3").textContent`);
+    shown(`document.querySelector("${section}").querySelector("h4").textContent`);
   assertEquals(await heading(), "evaluate/short/sinusoidal/concat/0");
   assertMatch(await shown("location.pathname"), /\/outputs\/trace\/index\.html$/);
   /** Marks the first link in the section's row that starts with a name, for the click. */
