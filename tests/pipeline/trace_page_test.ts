@@ -94,7 +94,7 @@ Deno.test("a picture of each run leads to its stages, what is fed right of what 
   using project = toyProject();
   await project.executed();
   const page = project.read(PAGE);
-  const boxes = [...page.matchAll(/<a href="#stage\.toy\.smoke\/(\w+)">\s*<rect\s+x="(\d+)"/g)];
+  const boxes = [...page.matchAll(/<a\s+href="#stage\.toy\.smoke\/(\w+)">\s*<rect\s+x="(\d+)"/g)];
   const left = new Map(boxes.map(([, name, x]) => [name, Number(x)]));
   assertEquals([...left.keys()].sort(), ["gather", "steps", "word"]);
   assert(left.get("word")! < left.get("steps")! && left.get("steps")! < left.get("gather")!);

@@ -111,13 +111,9 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
     ])}
     ${dagHtml(boxes, `Stages of ${name}`)}
     ${boxes.map(({ name: stage, anchor }) =>
-      html`<h3 id="${anchor}">${stage}</h3><ul class="names">${
-        groups.get(stage)!.filter(([, key]) => !own.has(key)).map(([instance, key]) =>
-          traces.has(key)
-            ? html`<li><a href="#${key}">${instance}</a></li>`
-            : html`<li>${instance} (its trace is lost)</li>`
-        )
-      }</ul>${
+      html`<h3 id="${anchor}">${stage}</h3>${
+        elsewhere(groups.get(stage)!.filter(([, key]) => !own.has(key)), traces)
+      }${
         groups.get(stage)!.flatMap(([, key]) => {
           const trace = own.get(key);
           own.delete(key);
@@ -126,6 +122,21 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
       }`
     )}
   `;
+}
+
+/** Instances whose part is with another run's, or nowhere. */
+function elsewhere(
+  instances: readonly (readonly [string, string])[],
+  traces: Shown["traces"],
+): Html {
+  if (instances.length === 0) return NOTHING;
+  return html`<ul class="names">${
+    instances.map(([instance, key]) =>
+      traces.has(key)
+        ? html`<li><a href="#${key}">${instance}</a></li>`
+        : html`<li>${instance} (its trace is lost)</li>`
+    )
+  }</ul>`;
 }
 
 /** A run's stages, and by the keys of their instances what feeds them. */

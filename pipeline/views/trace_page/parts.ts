@@ -20,7 +20,7 @@ td:has(:target), h2:target, h3:target { background: var(--soft); }
 /* What a link leads to is open, whether its instance is or not. */
 section:target > details::details-content, section:has(:target) > details::details-content {
   content-visibility: visible; block-size: auto; }
-.instance > :not(summary) { margin-left: 1rem; }
+.instance > :not(summary) { margin-left: 1rem; } .instance > table { width: calc(100% - 1rem); }
 .dag svg { max-width: none; stroke: none; margin: 1rem 0; }
 .dag path { fill: none; stroke: var(--mark); opacity: .6; stroke-width: 1.5; }
 .dag rect { fill: var(--soft); stroke: var(--mark); }
