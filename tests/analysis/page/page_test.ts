@@ -173,6 +173,8 @@ Deno.test("claims that were not run are one sentence instead of rows", async () 
   assertStringIncludes(wordsOf(page), "1 of 2 claims was not covered by what was run: C10.");
   const claims = page.slice(page.indexOf('<table id="claims"'), page.indexOf("</table>"));
   assert(claims.includes("C2") && !claims.includes("C10"));
+  const chances = page.slice(page.indexOf('<table id="chances"'), page.indexOf('id="every_run"'));
+  assert(chances.includes("C2") && !chances.includes("C10"));
   const { page: none } = await baked({ ovens: { sun: OVENS.sun } });
   assert(!none.includes('<table id="claims"'));
 });
