@@ -26,8 +26,8 @@ export function headerHtml(
 ): Html {
   return html`<header>
 <h1>${title}</h1>
-${authors === undefined ? null : html`<p class="authors">${authors}</p>\n`}${
-    link === undefined ? null : html`<p class="link"><a href="${link}">${link}</a></p>\n`
+${authors === undefined ? null : html`<p class="authors">${authors}</p>`}${
+    link === undefined ? null : html`<p class="link"><a href="${link}">${link}</a></p>`
   }${ranHtml(merged)}${noticeHtml(merged.studies)}${missingHtml(merged)}<p>Numbers are links: a mean
 leads to its runs, a run to how it was made. ${
     merged.analyses.map(({ sha256, results }) =>
@@ -39,14 +39,14 @@ leads to its runs, a run to how it was made. ${
     )
   }</p>
 <nav aria-label="Sections"><ul>
-${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>
-</header>\n`;
+${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>
+</header>`;
 }
 
 /** What ran: how many runs, the values of every axis, and what the data is. */
 function ranHtml({ studies }: Merged): Html {
   const runs = Math.max(0, ...studies.map(runsOf));
-  if (runs === 0) return html`<p class="lead">Nothing has been measured yet.</p>\n`;
+  if (runs === 0) return html`<p class="lead">Nothing has been measured yet.</p>`;
   const axes = new Map<string, { title: string; values: Set<string> }>();
   for (const { axes: own } of studies) {
     for (const { name, title, values } of own) {
@@ -77,7 +77,7 @@ ${
     corpora.size === 0 ? null : html`
       <details>
         <summary>What the data is</summary>
-        <ul>${[...corpora].map(([title, text]) => html`<li><b>${title}</b>: ${text}</li>\n`)}</ul>
+        <ul>${[...corpora].map(([title, text]) => html`<li><b>${title}</b>: ${text}</li>`)}</ul>
       </details>
     `
   }`;
@@ -123,7 +123,7 @@ function noticeHtml(studies: readonly Study[]): Html | null {
   const texts = [...lines].map(([text, whats]) => `${[...whats].join(", ")} ${text}`);
   return html`<div class="notice" role="note"><strong>Before you compare.</strong> ${
     texts.join(" ")
-  }</div>\n`;
+  }</div>`;
 }
 
 /** The data that ran, by the axes that tell it apart. */
@@ -149,7 +149,7 @@ function missingHtml({ missing }: Merged): Html | null {
     <div class="notice" role="note">
       <details>
         <summary>Incomplete: ${counted(missing.length, "run")} of the grid missing</summary>
-        <ul>${missing.map((each) => html`<li>${each}</li>\n`)}</ul>
+        <ul>${missing.map((each) => html`<li>${each}</li>`)}</ul>
       </details>
     </div>
   `;

@@ -83,11 +83,17 @@ function withoutClaims(
 ): Map<string, ShownTable> {
   return new Map(
     [...tables].flatMap(([id, table]): [string, ShownTable][] => {
-      if (id !== "claims") return [[id, table]];
-      const kept = table.rows.flatMap((row, index) => idle.has(cellText(row[0]!)) ? [] : [index]);
+      if (!/^(claims|chances)(_\d+)?$/.test(id)) return [[id, table]];
+      const kept = claimsOf(table).flatMap((claim, row) => idle.has(claim) ? [] : [row]);
       return kept.length === 0 ? [] : [[id, picked(table, kept)]];
     }),
   );
+}
+
+/** By row: the claim it is of, named in the first row of a group. */
+function claimsOf({ rows }: Table): string[] {
+  let claim = "";
+  return rows.map((row) => claim = cellText(row[0]!) || claim);
 }
 
 function freeName(id: string, taken: ReadonlyMap<string, unknown>): string {
@@ -130,11 +136,7 @@ const SORTED: ReadonlySet<string> = new Set(["claims", "comparisons", "chances"]
 
 /** Claims' rows in the order of their ids. */
 function inOrder(table: ShownTable): ShownTable {
-  let id = "";
-  const rows = table.rows.map((row, index) => {
-    id = cellText(row[0]!) || id;
-    return { id, index };
-  });
+  const rows = claimsOf(table).map((id, index) => ({ id, index }));
   const sorted = rows.toSorted((a, b) => byName(a.id, b.id) || a.index - b.index);
   const ordered = picked(table, sorted.map(({ index }) => index));
   const ends = sorted.flatMap(({ id }, at) =>

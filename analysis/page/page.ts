@@ -85,7 +85,7 @@ export function pageHtml(parts: PageParts): string {
       ${sections.map(({ heading, body }) =>
         heading === null ? html`${body}` : html`<section aria-labelledby="${heading.id}">
 <h2 id="${heading.id}">${heading.title}</h2>
-${body}</section>\n`
+${body}</section>`
       )}</main>
       <footer><p>Made by Lockstep from ${merged.analyses.length === 1
         ? "the results"
@@ -186,41 +186,51 @@ const LEADS: Readonly<Record<Part, (merged: Merged) => Html | null>> = {
         : `${decimal(idle.length)} of ${counted(claims, "claim")} ${
           idle.length === 1 ? "was" : "were"
         } not`
-    } covered by what was run: ${idle.join(", ")}.</p>\n`;
+    } covered by what was run: ${idle.join(", ")}.</p>`;
   },
   paper({ findings }) {
     if (findings.length === 0) return null;
     const unfit = findings.filter(({ agrees }) => !agrees).length;
     return html`<p>Of ${counted(findings.length, "comparison")} of the paper's numbers with each
-other, ${decimal(unfit)} ${unfit === 1 ? "does" : "do"} not fit.</p>\n`;
+other, ${decimal(unfit)} ${unfit === 1 ? "does" : "do"} not fit.</p>`;
   },
   runs: ({ shown }) =>
     [...shown.keys()].some((id) => PARTS.runs.tables.test(id))
       ? html`<p>A linked number leads to its row's trace: what made it, from what, down to the first
-bytes.</p>\n`
+bytes.</p>`
       : null,
 };
 
+const NOTHING = html`
+  <p class="note">Nothing of this was run.</p>
+`;
+
+type Content = Exclude<Item, { level: number }>;
+
 /** The items without headings that have nothing below them. */
 function pruned(items: readonly Item[]): Item[] {
+  /** What is below a heading, up to the next that ends it. */
+  const below = (start: number, ends: (level: number) => boolean): Content[] => {
+    const rest = items.slice(start);
+    const end = rest.findIndex((each) => "level" in each && ends(each.level));
+    return rest.slice(0, end < 0 ? rest.length : end).filter((each) => "hole" in each);
+  };
+  let isSaid = false;
   return items.flatMap((item, index): Item[] => {
     if (!("level" in item)) {
-      return item.html === null ? [] : [item];
+      if (item.html !== null || isSaid) return item.html === null ? [] : [item];
+      // Text introduces what is not there: then the page says so.
+      const start = items.slice(0, index).findLastIndex((each) => "level" in each) + 1;
+      const own = below(start, () => true);
+      isSaid = own.some(({ hole }) => !hole) &&
+        own.every(({ hole, html }) => !hole || html === null);
+      return isSaid ? [{ hole: false, html: NOTHING }] : [];
     }
-    const rest = items.slice(index + 1);
-    const until = (level: number) => {
-      const end = rest.findIndex((each) => "level" in each && each.level <= level);
-      return rest.slice(0, end < 0 ? rest.length : end).filter((each) =>
-        !("level" in each)
-      ) as Exclude<Item, { level: number }>[];
-    };
-    if (until(item.level).every((each) => each.html === null)) return [];
-    // Text is below it that no table and no figure follows.
-    const own = until(6);
-    const holes = own.filter(({ hole }) => hole);
-    const isEmpty = holes.length > 0 && holes.every((each) => each.html === null);
-    const note = html`<p class="note">Nothing of this was run.</p>\n`;
-    return [item, ...isEmpty ? [{ hole: false, html: note }] : []];
+    isSaid = false;
+    if (below(index + 1, (level) => level <= item.level).every(({ html }) => html === null)) {
+      return [];
+    }
+    return [item];
   });
 }
 
@@ -236,7 +246,7 @@ function sectionsOf(items: readonly Item[]): Section[] {
     else if (item.level === 2) sections.push({ heading: item, body: [] });
     else {
       const tag = trusted(`h${item.level}`);
-      sections.at(-1)!.body.push(html`<${tag} id="${item.id}">${item.title}</${tag}>\n`);
+      sections.at(-1)!.body.push(html`<${tag} id="${item.id}">${item.title}</${tag}>`);
     }
   }
   return sections.filter(({ heading, body }) => heading !== null || body.length > 0);
@@ -260,7 +270,7 @@ are taken between runs of ${[...new Set(ways)].join(" or ")}. Intervals have ${
 it.</p>
 <p>All tables for programs and papers are in <code>tables/</code>, beside this page; with
 <a href="tables/numbers.tex">numbers.tex</a> a manuscript can name each number instead of copying
-it.</p>\n`,
+it.</p>`,
   }];
 }
 

@@ -39,9 +39,9 @@ export function tableHtml(table: ShownTable, { number }: { readonly number: stri
           id="${anchor}"
         `;
         const cells = row.map((cell, index) => cellHtml(cell, { index, columns, rows, row, role }));
-        return html`<tr${id}${role("row")}>${cells}</tr>\n`;
+        return html`<tr${id}${role("row")}>${cells}</tr>`;
       })
-    }</tbody>\n`
+    }</tbody>`
   );
   const head = columns.map((column) =>
     html`
@@ -56,7 +56,7 @@ export function tableHtml(table: ShownTable, { number }: { readonly number: stri
           <thead${role("rowgroup")}>
             <tr${role("row")}>${head}</tr></thead>
     ${bodies}</table></div>
-    ${(table.notes ?? []).map((note) => html`<p class="note">${note}</p>\n`)}${filesHtml(
+    ${(table.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}${filesHtml(
       table,
       number,
     )}</div>
@@ -71,12 +71,12 @@ function filesHtml({ id, from }: ShownTable, number: string): Html {
     `
   );
   return html`<p class="files">${files}${
-    from.map(({ sha256, results }) =>
-      html`
-        <a href="${traceLink(sha256)}" aria-label="Trace of ${number}: ${results.study
-          .title}">${from.length > 1 ? `Trace: ${results.study.title}` : "Trace"}</a>
-      `
-    )
+    from.map(({ sha256, results }) => {
+      const text = from.length > 1 ? `Trace: ${results.study.title}` : "Trace";
+      return html`
+        <a href="${traceLink(sha256)}" aria-label="${text}, ${number}">${text}</a>
+      `;
+    })
   }</p>`;
 }
 

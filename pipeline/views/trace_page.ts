@@ -1,7 +1,7 @@
 /**
  * The trace page, `outputs/trace/index.html`: how everything that the latest runs of a store hold was
  * made, so that a reader gets from a number to the bytes it came from by following links. It needs no
- * network and no script.
+ * network; only its search needs the script in it.
  *
  * Fragments that other pages may point at: the digest of an artifact or of a file in a folder, a key,
  * and `fusion.smoke/train/short/add/0` for an instance of a run.

@@ -25,7 +25,7 @@ function assertLinked(page: string): void {
 /** The part of a page that belongs to an instance. */
 function sectionOf(page: string, name: string): string {
   const section = page.match(/<section[\s\S]*?<\/section>/g)?.find((text) =>
-    text.includes(`<h3 id="${name}">`)
+    text.includes(`<h4 id="${name}">`)
   );
   assert(section !== undefined, `${name} has a section`);
   return section;
@@ -88,6 +88,18 @@ Deno.test("the trace page leads from a run's instance to its inputs, its files a
   for (const [, href] of page.matchAll(/href="(\.\.\/[^"]*)"/g)) {
     assert(Deno.statSync(new URL(href!, `file://${project.path(PAGE)}`)).isFile, href);
   }
+});
+
+Deno.test("a picture of each run leads to its stages, what is fed right of what feeds it", async () => {
+  using project = toyProject();
+  await project.executed();
+  const page = project.read(PAGE);
+  const boxes = [...page.matchAll(/<a\s+href="#stage\.toy\.smoke\/(\w+)">\s*<rect\s+x="(\d+)"/g)];
+  const left = new Map(boxes.map(([, name, x]) => [name, Number(x)]));
+  assertEquals([...left.keys()].sort(), ["gather", "steps", "word"]);
+  assert(left.get("word")! < left.get("steps")! && left.get("steps")! < left.get("gather")!);
+  assertEquals(page.match(/<path\s+d="/g)?.length, 2, "word to steps, steps to gather");
+  assertStringIncludes(page, '<h3 id="stage.toy.smoke/steps">');
 });
 
 Deno.test("the page is written when a run changed something or it is missing, and only then", async () => {
@@ -165,10 +177,10 @@ Deno.test("what names and params hold is text on the page, never markup", async 
   });
   const page = tracePage(await collectShown({ store: own, workspace: own }));
   own.close();
-  assert(!page.includes("<script"), page.match(/.{60}<script.{20}/)?.[0]);
+  assertEquals(page.match(/<script/g)?.length, 1, "the page's own");
   assert(!/href="(?!#|\.\.\/|https?:)/.test(page), "no other kind of link");
   assertStringIncludes(page, 'href="../a/%3Cscript%3Ealert(%22x%22)%3C/script%3E%26&#39;%23%25"');
-  const text = page.replace(/<style>[\s\S]*?<\/style>/g, "").replace(/<\/?[a-z][^<>]*>/g, "");
+  const text = page.replace(/<(style|script)>[\s\S]*?<\/\1>/g, "").replace(/<\/?[a-z][^<>]*>/g, "");
   assertEquals(text.replace("<!doctype html>", "").match(/[<>]/g), null);
 });
 
@@ -234,11 +246,11 @@ Deno.test("an input that no latest run made is followed to the earlier result", 
   assertStringIncludes(page, "this store has no trace of it");
 });
 
-Deno.test("a store without a run has an empty page, and the page needs no network and no script", async () => {
+Deno.test("a store without a run has an empty page, and the page needs no network", async () => {
   const { root, store: own } = store();
   await keepTracePage(root, { store: own, workspace: own }, { changed: false });
   own.close();
   const page = Deno.readTextFileSync(join(root, "trace/index.html"));
   assert(isSealedPage(page));
-  assert(!/<script|<link|<img|<iframe|@import|url\(/.test(page));
+  assert(!/src=|<link|<img|<iframe|@import|url\(/.test(page));
 });

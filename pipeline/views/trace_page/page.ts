@@ -7,8 +7,9 @@ import { inputsOf, type Makers, type Manifests } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../../html.ts";
 import type { LatestRun } from "../../store/latest.ts";
 import type { Trace } from "../../store/trace.ts";
+import { type Box, dagHtml } from "./dag.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
-import { definitions, NOTHING, STYLE, table } from "./parts.ts";
+import { definitions, NOTHING, SEARCH, SEARCH_SCRIPT, STYLE, table } from "./parts.ts";
 
 /** A recorded run as the page shows it. */
 export interface ShownRun {
@@ -47,6 +48,7 @@ export function tracePage(shown: Shown): string {
       <p>How each result of the latest runs in this folder was made, down to the first bytes. A number in
     a report leads to the artifact it was read from; from there, inputs lead to the stage that made
     them, and digests (SHA-256) to the very files.</p>
+      ${SEARCH}
       <nav aria-label="Parts">
         <ul>${shown.runs.map(({ name }) =>
           html`
@@ -63,6 +65,7 @@ ${earlier.map((trace) => instancePart(trace, view))}`}<h2 id="code">Code</h2>
     <p>The bundles that ran, their source files as they were then, and what they rested on. An
     instance's key covers all of it but the digests of source files, which say what changed.</p>
     ${[...new Set(codes.values())].map((use) => codeSection(use))}</main>
+    ${SEARCH_SCRIPT}
   `;
   return htmlPage("Trace", { body, head: STYLE });
 }
@@ -88,13 +91,15 @@ function namesByKey(runs: readonly ShownRun[]): Map<string, string[]> {
 
 function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html {
   const { traces } = view.shown;
-  const instances = Object.entries(run.keys);
-  const own = instances.flatMap(([, key]) => {
-    const trace = traces.get(key);
-    if (!trace || placed.has(key)) return [];
-    placed.add(key);
-    return [trace];
-  });
+  const groups = Map.groupBy(Object.entries(run.keys), ([instance]) => nodeOf(instance));
+  const own = new Map(
+    Object.values(run.keys).flatMap((key) => {
+      const trace = placed.has(key) ? undefined : traces.get(key);
+      placed.add(key);
+      return trace === undefined ? [] : [[key as string, trace] as const];
+    }),
+  );
+  const boxes = boxesOf({ name, run }, groups, view);
   return html`
     <h2 id="${name}">${name}</h2>
     ${definitions([
@@ -104,18 +109,63 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
       ...(run.set.length > 0 ? [["Set", html`<code>${run.set.join(" ")}</code>`] as const] : []),
       ...(run.lock === undefined ? [] : [["Lock", html`<code>${run.lock}</code>`] as const]),
     ])}
-    <details>
-      <summary>${instances.length} instances</summary>
-      <ul class="names">${instances.map(([instance, key]) =>
-        html`<li><a href="#${key}">${instance}</a>${
-          traces.has(key) ? NOTHING : html`
-            (its trace is lost)
-          `
-        }</li>`
-      )}</ul>
-    </details>
-    ${own.map((trace) => instancePart(trace, view))}
+    ${dagHtml(boxes, `Stages of ${name}`)}
+    ${boxes.map(({ name: stage, anchor }) =>
+      html`<h3 id="${anchor}">${stage}</h3>${
+        elsewhere(groups.get(stage)!.filter(([, key]) => !own.has(key)), traces)
+      }${
+        groups.get(stage)!.flatMap(([, key]) => {
+          const trace = own.get(key);
+          own.delete(key);
+          return trace === undefined ? [] : [instancePart(trace, view)];
+        })
+      }`
+    )}
   `;
+}
+
+/** Instances whose part is with another run's, or nowhere. */
+function elsewhere(
+  instances: readonly (readonly [string, string])[],
+  traces: Shown["traces"],
+): Html {
+  if (instances.length === 0) return NOTHING;
+  return html`<ul class="names">${
+    instances.map(([instance, key]) =>
+      traces.has(key)
+        ? html`<li><a href="#${key}">${instance}</a></li>`
+        : html`<li>${instance} (its trace is lost)</li>`
+    )
+  }</ul>`;
+}
+
+/** A run's stages, and by the keys of their instances what feeds them. */
+function boxesOf(
+  { name, run }: ShownRun,
+  groups: ReadonlyMap<string, readonly (readonly [string, string])[]>,
+  { shown: { traces, makers } }: View,
+): Box[] {
+  const stageOf = new Map(
+    Object.entries(run.keys).map(([instance, key]) => [key as string, nodeOf(instance)]),
+  );
+  return [...groups].map(([stage, instances]) => {
+    const from = new Set<string>();
+    for (const [, key] of instances) {
+      const trace = traces.get(key);
+      for (const [, digest] of trace === undefined ? [] : inputsOf(trace)) {
+        for (const maker of makers.get(digest) ?? []) {
+          const other = stageOf.get(maker.trace.key);
+          if (other !== undefined && other !== stage) from.add(other);
+        }
+      }
+    }
+    return { name: stage, instances: instances.length, from, anchor: `stage.${name}/${stage}` };
+  });
+}
+
+/** The stage in the experiment that an instance is of: `train` of `train/short/0`. */
+function nodeOf(instance: string): string {
+  return instance.split("/")[0]!;
 }
 
 function instancePart(trace: Trace, view: View): Html {
@@ -126,7 +176,7 @@ function instancePart(trace: Trace, view: View): Html {
   const params = Object.entries(trace.ingredients).filter(([name]) => name.startsWith("params."));
   return html`
     <section id="${key}" aria-labelledby="${first}">
-    <h3 id="${first}">${short(first)}</h3>
+      <details class="instance"><summary><h4 id="${first}">${short(first)}</h4></summary>
     ${definitions([
       ...(others.length === 0 ? [] : [
         [
@@ -160,7 +210,8 @@ function instancePart(trace: Trace, view: View): Html {
     })}${table("Metrics", {
       head: ["Metric", "Value"],
       rows: Object.entries(trace.metrics).map(([name, value]) => [html`${name}`, html`${value}`]),
-    })}</section>
+    })}</details>
+    </section>
   `;
 }
 
@@ -194,7 +245,8 @@ function inputTable(trace: Trace, { shown }: View): Html {
         maker
           ? html`<a href="#${digest}">${maker.trace.instance}, ${maker.output}</a>`
           : html`this store has no trace of it`,
-        html`<code>${digest}</code>`,
+        // The maker's place has all of it.
+        html`<code>${maker ? `${digest.slice(0, 12)}…` : digest}</code>`,
       ];
     }),
   });

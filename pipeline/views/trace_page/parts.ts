@@ -11,10 +11,22 @@ export const NOTHING: Html = { html: "" };
 export const STYLE: Html = {
   html: `<style>
 body { max-width: 76rem; }
-h3 { font-size: 1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-section { content-visibility: auto; contain-intrinsic-size: auto 28rem; margin: 0 0 1.5rem;
-  padding: 1rem 0 0; border-top: 1px solid var(--line); }
-section:target, :target > h3, td:has(:target), h2:target { background: var(--soft); }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; overflow-wrap: anywhere; }
+h4 { font-size: .95rem; font-weight: 500; margin: 0; display: inline; overflow-wrap: anywhere; }
+section { border-top: 1px solid var(--line); padding: .3rem 0; }
+section:has(:target), section:target { border-left: .3rem solid var(--mark); padding-left: .8rem; }
+section:target h4, section:has(:target) h4 { font-weight: 700; }
+td:has(:target), h2:target, h3:target { background: var(--soft); }
+/* What a link leads to is open, whether its instance is or not. */
+section:target > details::details-content, section:has(:target) > details::details-content {
+  content-visibility: visible; block-size: auto; }
+.instance > :not(summary) { margin-left: 1rem; } .instance > table { width: calc(100% - 1rem); }
+.dag svg { max-width: none; stroke: none; margin: 1rem 0; }
+.dag path { fill: none; stroke: var(--mark); opacity: .6; stroke-width: 1.5; }
+.dag rect { fill: var(--soft); stroke: var(--mark); }
+.dag text { fill: CanvasText; font: 12px system-ui, sans-serif; } .dag .name { font-weight: 600; }
+.dag a:hover rect, .dag a:focus-visible rect { stroke-width: 3; }
+.search { font-size: .95rem; } .search input { font: inherit; width: min(24rem, 100%); }
 nav ul, .names { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
 th { overflow-wrap: normal; }
 table { margin: 0 0 .75rem; font-size: .87rem; }
@@ -31,6 +43,30 @@ a:focus-visible, summary:focus-visible { outline: 3px solid var(--mark); outline
 }
 </style>`,
 };
+
+/** Hides instances without the words of a search; without scripts there is none. */
+const SCRIPT = `
+const box = document.querySelector(".search"), input = box.querySelector("input");
+const said = box.querySelector("output"), all = [...document.querySelectorAll("main section")];
+box.hidden = false;
+input.addEventListener("input", () => {
+  const words = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  let found = 0;
+  for (const each of all) {
+    const text = each.textContent.toLowerCase() + " " + each.id;
+    each.hidden = !words.every((word) => text.includes(word));
+    if (!each.hidden) found++;
+  }
+  said.textContent = words.length ? found + " found" : "";
+});`;
+
+/** A box to search instances by name, digest or value; put in motion by the page's only script. */
+export const SEARCH: Html = html`
+  <p class="search" hidden><label>Search <input type="search"></label> <output></output></p>
+`;
+
+/** The script of {@linkcode SEARCH}, for the end of the page. */
+export const SEARCH_SCRIPT: Html = { html: `<script>${SCRIPT}</script>` };
 
 /** Facts, each under its name. */
 export function definitions(facts: readonly (readonly [string, Html])[]): Html {
