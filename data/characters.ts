@@ -102,22 +102,23 @@ async function readSymbols(
     for (let i = 0; i < part.length; i++) seen[part[i]!] = 1;
     values.append(part);
   };
-  const bytes = textBytes(description, files);
-  if (unit === "byte") {
-    for await (const chunk of bytes) {
-      for (let at = 0; at < chunk.length; at += pieceLength) {
-        add(Uint32Array.from(chunk.subarray(at, at + pieceLength)));
+  for await (const { name, bytes } of textFiles(description, files)) {
+    if (unit === "byte") {
+      for await (const chunk of bytes) {
+        for (let at = 0; at < chunk.length; at += pieceLength) {
+          add(Uint32Array.from(chunk.subarray(at, at + pieceLength)));
+        }
       }
+      continue;
     }
-    return { values, seen };
-  }
-  for await (const text of decodeText(bytes, namesOf(description))) {
-    for (let at = 0; at < text.length;) {
-      let end = Math.min(text.length, at + pieceLength);
-      // A surrogate pair stays in one piece; a chunk of decoded text holds no half of one.
-      if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
-      add(codePoints(text.slice(at, end)));
-      at = end;
+    for await (const text of decodeText(bytes, name)) {
+      for (let at = 0; at < text.length;) {
+        let end = Math.min(text.length, at + pieceLength);
+        // A surrogate pair stays in one piece; a chunk of decoded text holds no half of one.
+        if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+        add(codePoints(text.slice(at, end)));
+        at = end;
+      }
     }
   }
   return { values, seen };
@@ -173,11 +174,20 @@ function contiguousParts(length: number, { shares, subset }: CharacterOptions): 
   return parts;
 }
 
-/** The text's bytes: all files in their order, of an archive the chosen members by name. */
-async function* textBytes(
+/** One file of a text, or one member of an archive. */
+interface TextFile {
+  readonly name: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The text's files in their order, of an archive the chosen members by name. Each is decoded by
+ * itself: the byte order mark that it may begin with is no symbol of the text.
+ */
+async function* textFiles(
   description: Description,
   files: ReadonlyMap<string, string>,
-): AsyncGenerator<Uint8Array, void, undefined> {
+): AsyncGenerator<TextFile, void, undefined> {
   for (const { name, unpacked_bytes } of description.files) {
     const path = files.get(name);
     if (path === undefined) throw new DataError(`Cannot read "${name}": not in the raw folder`);
@@ -188,7 +198,7 @@ async function* textBytes(
       ? tarMembers
       : undefined;
     if (read === undefined) {
-      yield* fileBytes(file);
+      yield { name, bytes: fileBytes(file) };
       continue;
     }
     const pattern = description.layout.member ?? "*";
@@ -201,6 +211,8 @@ async function* textBytes(
       throw new DataError(`Cannot read "${name}": no member is named like "${pattern}"`);
     }
     members.sort((a, b) => a.name < b.name ? -1 : 1);
-    for (const { bytes } of members) yield bytes;
+    for (const member of members) {
+      yield { name: `${name}: ${member.name}`, bytes: ReadableStream.from([member.bytes]) };
+    }
   }
 }

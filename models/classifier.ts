@@ -10,7 +10,7 @@
 import * as tf from "@tensorflow/tfjs";
 import type { Batch } from "./batch.ts";
 import { fuse, type Fused, fusionSpecs } from "./fusion.ts";
-import type { Encoding, Fusion, GateReduce } from "./names.ts";
+import type { EmbeddingScale, Encoding, Fusion, GateReduce } from "./names.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
@@ -28,6 +28,10 @@ export interface ClassifierConfig {
   /** See {@linkcode FusionConfig}; of no effect but for `gate_cnn`. */
   readonly gateTaps: number;
   readonly gateReduce: GateReduce;
+  /** See {@linkcode FusionConfig}. */
+  readonly concatBias?: boolean;
+  /** What token embeddings are multiplied with; √d if left out. */
+  readonly embeddingScale?: EmbeddingScale;
   readonly encoding: Encoding;
   /** Distance from which on positions are the same to `relative_attention`. */
   readonly maxDistance: number;
@@ -133,7 +137,7 @@ export function classify(
 ): Classified {
   const { batch, dropout } = options;
   const e = embedding(parameter(parameters, "embedding"), batch.ids, {
-    scale: Math.sqrt(config.d),
+    scale: config.embeddingScale === "one" ? 1 : Math.sqrt(config.d),
     padding: PADDING,
   }); // [N, C]
   const p = positionTable(config.encoding, parameters, { positions: batch.positions, d: config.d }); // [N, C]

@@ -23,15 +23,20 @@ export interface FusionConfig {
   readonly gateTaps: number;
   /** Whether `gate_cnn` has a gate for each feature (eq. 5) or, as the text says, one for all. */
   readonly gateReduce: GateReduce;
+  /** Whether `concat` has a bias, as in the notebooks; eq. 2 has none. True if left out. */
+  readonly concatBias?: boolean;
 }
 
 /** The parameters an operator adds to the model. */
-export function fusionSpecs({ fusion, d, gateTaps }: FusionConfig): ParameterSpec[] {
+export function fusionSpecs(
+  { fusion, d, gateTaps, concatBias = true }: FusionConfig,
+): ParameterSpec[] {
   switch (fusion) {
     case "add":
     case "mul":
       return [];
     case "concat":
+      return linearSpecs("fusion", 2 * d, d).slice(0, concatBias ? 2 : 1);
     case "gate_vector":
       return linearSpecs("fusion", 2 * d, d);
     case "gate_scalar":
@@ -60,7 +65,7 @@ export interface Fused {
  *
  * - `add`, eq. 1: H = E + P
  * - `mul`, notebooks: H = E ⊙ P
- * - `concat`, eq. 2: H = [E; P] W + b
+ * - `concat`, eq. 2: H = [E; P] W, and in the notebooks + b
  * - `mlp`, notebooks: H = W₂ relu(W₁ [E; P])
  *
  * and gates, H = g ⊙ E + (1 − g) ⊙ P, with
@@ -88,6 +93,7 @@ export function fuse(
     case "mul":
       return { h: tf.mul(e, p) };
     case "concat":
+      if (config.concatBias === false) return { h: linear(both(), w("weight")) };
       return { h: projected(both()) };
     case "mlp":
       return { h: throughMlp() };

@@ -145,7 +145,7 @@ function nextLogits(
   for (let i = 0; i < config.layers; i++) {
     const block = `block.${i}`;
     const w = (name: string) => parameter(parameters, `${block}.${name}`);
-    const input = layerNorm(x, w("norm1.gain"));
+    const input = { residual: x, normalised: layerNorm(x, w("norm1.gain")) };
     const qkv = queries(input, parameters, { config, block, positions });
     const [q, k, v] = tf.split(tf.reshape(qkv, [3, config.heads, 1, d]), 3).map((part) =>
       tf.reshape(part, [config.heads, 1, d])

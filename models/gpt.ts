@@ -121,7 +121,11 @@ export function decoderBlock(
 ): tf.Tensor {
   const { config, block, offsets, dropout } = options;
   const w = (name: string) => parameter(parameters, `${block}.${name}`);
-  const qkv = queries(layerNorm(x, w("norm1.gain")), parameters, options); // [N, 3C]
+  const qkv = queries(
+    { residual: x, normalised: layerNorm(x, w("norm1.gain")) },
+    parameters,
+    options,
+  ); // [N, 3C]
   const mixed = attention(qkv, {
     offsets,
     heads: config.heads,
@@ -139,13 +143,13 @@ export function decoderBlock(
  * (I ⊙ QKᵀ) = (diag(intensity) Q) Kᵀ, since I[i, j] depends on i alone (eqs. 1 and 8).
  */
 export function queries(
-  x: tf.Tensor,
+  input: { readonly normalised: tf.Tensor; readonly residual: tf.Tensor },
   parameters: Parameters,
   options: { config: GptConfig; block: string; positions: Int32Array },
 ): tf.Tensor2D {
   const { config: { intensity, bypass }, block, positions } = options;
-  const qkv = linear(x, parameter(parameters, `${block}.attention.in.weight`));
+  const qkv = linear(input.normalised, parameter(parameters, `${block}.attention.in.weight`));
   if (intensity === undefined || bypass) return qkv;
   const name = `${block}.intensity`;
-  return scaleQueries(qkv, intensities(x, parameters, { name, intensity, positions }));
+  return scaleQueries(qkv, intensities(input, parameters, { name, intensity, positions }));
 }

@@ -7,7 +7,7 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
-import type { IntensityConfig } from "./intensity_runs.ts";
+import { hiddenLayersOf, type IntensityConfig } from "./intensity_runs.ts";
 import { relu, sigmoid } from "./operations/activation.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
@@ -36,15 +36,26 @@ export function intensitySpecs(
   const matrix = (part: string, rows: number, columns: number): ParameterSpec => (
     { name: `${name}.${part}`, shape: [rows, columns], initial }
   );
-  const out = matrix("out.weight", hidden, intensity.perHead ? heads : 1);
-  if (!intensity.position) return [matrix("hidden.weight", d, hidden), out];
+  const place: ParameterSpec[] = intensity.position
+    ? [
+      { name: `${name}.norm.gain`, shape: [d], initial: { kind: "constant", value: 1 } },
+      matrix("position", context, d),
+    ]
+    : [];
   return [
-    { name: `${name}.norm.gain`, shape: [d], initial: { kind: "constant", value: 1 } },
-    matrix("position", context, d),
+    ...place,
     matrix("hidden.weight", d, hidden),
-    matrix("hidden2.weight", hidden, hidden),
-    out,
+    ...deeper(intensity).map((part) => matrix(part, hidden, hidden)),
+    matrix("out.weight", hidden, intensity.perHead ? heads : 1),
   ];
+}
+
+/** The weights of the hidden layers after the first. */
+function deeper(intensity: IntensityConfig): string[] {
+  return Array.from(
+    { length: hiddenLayersOf(intensity) - 1 },
+    (_, i) => `hidden${i + 2}.weight`,
+  );
 }
 
 /**
@@ -52,26 +63,31 @@ export function intensitySpecs(
  *
  * Without position: low + (high − low) σ(W_out relu(W₁ x)). With it, eqs. 3–7:
  * c = LayerNorm(x) + 0.1 pos; h₁ = relu(W₁ c); h₂ = relu(W₂ h₁);
- * low + (high − low) σ(W_out (h₂ + h₁)).
+ * low + (high − low) σ(W_out (h₂ + h₁)). Further hidden layers, where a config asks for them, have a
+ * residual connection each with position, and none without.
  *
- * @param x float32 [N, d], what the attention gets.
+ * @param read float32 [N, d] each: what the attention gets, and what that was normalised from.
  * @returns float32 [N, 1] or [N, heads].
  */
 export function intensities(
-  x: tf.Tensor,
+  read: { readonly normalised: tf.Tensor; readonly residual: tf.Tensor },
   parameters: Parameters,
   options: { name: string; intensity: IntensityConfig; positions: Int32Array },
 ): tf.Tensor {
   const { name, intensity, positions } = options;
-  const { low, high } = intensity;
+  const { low, high, input = "normalised" } = intensity;
+  const x = read[input];
   const w = (part: string) => parameter(parameters, `${name}.${part}`);
-  let h: tf.Tensor;
-  if (intensity.position) {
-    const place = embedding(w("position"), positions, { scale: POSITION_WEIGHT });
-    const h1 = relu(linear(tf.add(layerNorm(x, w("norm.gain")), place), w("hidden.weight")));
-    h = tf.add(h1, relu(linear(h1, w("hidden2.weight"))));
-  } else {
-    h = relu(linear(x, w("hidden.weight")));
+  const content = intensity.position
+    ? tf.add(
+      layerNorm(x, w("norm.gain")),
+      embedding(w("position"), positions, { scale: POSITION_WEIGHT }),
+    )
+    : x;
+  let h: tf.Tensor = relu(linear(content, w("hidden.weight")));
+  for (const part of deeper(intensity)) {
+    const next = relu(linear(h, w(part)));
+    h = intensity.position ? tf.add(h, next) : next;
   }
   const share = sigmoid(linear(h, w("out.weight")));
   return tf.add(tf.mul(share, high - low), low);

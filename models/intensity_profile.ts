@@ -34,9 +34,10 @@ export function blockIntensities(
     ); // [N, C]
     return Array.from({ length: config.layers }, (_, i) => {
       const block = `block.${i}`;
-      const input = layerNorm(x, parameter(parameters, `${block}.norm1.gain`));
+      const normalised = layerNorm(x, parameter(parameters, `${block}.norm1.gain`));
       const name = `${block}.intensity`;
-      const factors = intensities(input, parameters, { name, intensity, positions });
+      const read = { residual: x, normalised };
+      const factors = intensities(read, parameters, { name, intensity, positions });
       x = decoderBlock(x, parameters, { config, block, positions, offsets, dropout: undefined });
       return factors;
     });

@@ -13,6 +13,24 @@ export interface IntensityConfig {
   readonly position: boolean;
   /** Whether each head has its own factor (eq. 7). */
   readonly perHead: boolean;
+  /**
+   * What it reads: what its attention reads, the block's normalised input, or the residual stream
+   * itself. The paper writes x for both; the first if left out.
+   */
+  readonly input?: PredictorInput;
+  /** Hidden layers; if left out, one without position and two with it. */
+  readonly hiddenLayers?: number;
+}
+
+/** What a predictor may read. */
+export const PREDICTOR_INPUTS = ["normalised", "residual"] as const;
+
+/** One of {@linkcode PREDICTOR_INPUTS}. */
+export type PredictorInput = typeof PREDICTOR_INPUTS[number];
+
+/** A predictor's hidden layers. */
+export function hiddenLayersOf({ position, hiddenLayers }: IntensityConfig): number {
+  return hiddenLayers ?? (position ? 2 : 1);
 }
 
 /** The paper's runs 0–4; `undefined` is the model without intensity. */

@@ -26,6 +26,12 @@ export const GATE_REDUCES = ["none", "mean"] as const;
 /** One of {@linkcode GATE_REDUCES}. */
 export type GateReduce = typeof GATE_REDUCES[number];
 
+/** What token embeddings are multiplied with: √d as in the notebooks, or nothing. */
+export const EMBEDDING_SCALES = ["sqrt_d", "one"] as const;
+
+/** One of {@linkcode EMBEDDING_SCALES}. */
+export type EmbeddingScale = typeof EMBEDDING_SCALES[number];
+
 /** The positional encodings by name: the paper's four, then what enters attention. */
 export const ENCODINGS = [
   "sinusoidal",

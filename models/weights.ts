@@ -4,9 +4,9 @@
  * @module
  */
 import type { ClassifierConfig } from "./classifier.ts";
-import { ENCODINGS, FUSIONS, GATE_REDUCES } from "./names.ts";
+import { EMBEDDING_SCALES, ENCODINGS, FUSIONS, GATE_REDUCES } from "./names.ts";
 import type { GptConfig } from "./gpt.ts";
-import { RUNS } from "./intensity_runs.ts";
+import { PREDICTOR_INPUTS, type PredictorInput, RUNS } from "./intensity_runs.ts";
 import type { StoredTensor, TensorFile } from "./safetensors.ts";
 
 /** What a weights file says of its classifier. */
@@ -20,8 +20,12 @@ export function trainedFile(
   { config, seed }: Trained,
   tensors: ReadonlyMap<string, StoredTensor>,
 ): TensorFile {
-  const { fusion, encoding, activation, gateReduce, ...sizes } = config;
-  const names = { model: "classifier", fusion, encoding, activation, gateReduce };
+  const { fusion, encoding, activation, gateReduce, concatBias, embeddingScale, ...sizes } = config;
+  const names = {
+    ...{ model: "classifier", fusion, encoding, activation, gateReduce },
+    ...(concatBias === false ? { concatBias: "false" } : {}),
+    ...(embeddingScale === "one" ? { embeddingScale } : {}),
+  };
   const numbers = Object.entries({ ...sizes, seed }).map(([name, n]) => [name, String(n)]);
   return {
     metadata: { ...names, ...Object.fromEntries(numbers) },
@@ -37,8 +41,12 @@ export function trainedFile(
 export function trainedFrom({ metadata }: TensorFile): Trained {
   const { one, whole } = fields(metadata);
   one("model", ["classifier"]);
+  // What is not there is as it always was.
+  const has = (name: string) => metadata[name] !== undefined;
   return {
     config: {
+      ...(has("concatBias") ? { concatBias: one("concatBias", ["true", "false"]) === "true" } : {}),
+      ...(has("embeddingScale") ? { embeddingScale: one("embeddingScale", EMBEDDING_SCALES) } : {}),
       fusion: one("fusion", FUSIONS),
       encoding: one("encoding", ENCODINGS),
       activation: one("activation", ["gelu", "relu"]),
@@ -70,11 +78,18 @@ export function gptFile(
   { config, run, seed }: TrainedGpt,
   tensors: ReadonlyMap<string, StoredTensor>,
 ): TensorFile {
-  const { vocabulary, context, d, heads, layers, bypass } = config;
-  const numbers = { vocabulary, context, d, heads, layers, run, seed };
+  const { vocabulary, context, d, heads, layers, bypass, intensity } = config;
+  const { input, hiddenLayers } = intensity ?? {};
+  const numbers = {
+    ...{ vocabulary, context, d, heads, layers, run, seed },
+    ...(hiddenLayers === undefined ? {} : { hiddenLayers }),
+  };
   const metadata = Object.entries(numbers).map(([name, n]) => [name, String(n)]);
   return {
-    metadata: { model: "gpt", bypass: String(bypass), ...Object.fromEntries(metadata) },
+    metadata: {
+      ...{ model: "gpt", bypass: String(bypass), ...Object.fromEntries(metadata) },
+      ...(input === undefined ? {} : { predictorInput: input }),
+    },
     tensors,
   };
 }
@@ -88,6 +103,12 @@ export function gptFrom({ metadata }: TensorFile): TrainedGpt {
   const { one, whole } = fields(metadata);
   one("model", ["gpt"]);
   const run = Number(one("run", RUNS.map((_, i) => String(i))));
+  const predictor = {
+    ...(metadata["predictorInput"] === undefined
+      ? {}
+      : { input: one<PredictorInput>("predictorInput", PREDICTOR_INPUTS) }),
+    ...(metadata["hiddenLayers"] === undefined ? {} : { hiddenLayers: whole("hiddenLayers") }),
+  };
   return {
     run,
     seed: whole("seed"),
@@ -97,7 +118,7 @@ export function gptFrom({ metadata }: TensorFile): TrainedGpt {
       d: whole("d"),
       heads: whole("heads"),
       layers: whole("layers"),
-      intensity: RUNS[run],
+      intensity: RUNS[run] && { ...RUNS[run], ...predictor },
       bypass: one("bypass", ["true", "false"]) === "true",
     },
   };

@@ -93,6 +93,8 @@ function configOf(p: TrainParams, file: TokenFile): ClassifierConfig {
     fusion: p.fusion,
     gateTaps: p.gate_taps,
     gateReduce: p.gate_reduce,
+    concatBias: p.concat_bias,
+    embeddingScale: p.embedding_scale,
     encoding: p.encoding,
     maxDistance: p.max_distance,
     vocabulary: file.vocabularySize,

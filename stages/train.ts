@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { ENCODINGS, FUSIONS, GATE_REDUCES } from "../models/names.ts";
+import { EMBEDDING_SCALES, ENCODINGS, FUSIONS, GATE_REDUCES } from "../models/names.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
 const count = (low: number) => z.int().min(low);
@@ -17,6 +17,12 @@ const params = z.strictObject({
   ),
   gate_reduce: z.enum(GATE_REDUCES).default("none").describe(
     "gate_cnn: a gate for each feature (none) or one for all (mean)",
+  ),
+  concat_bias: z.boolean().default(true).describe(
+    "concat: a bias, as in the notebooks; the paper's equation has none",
+  ),
+  embedding_scale: z.enum(EMBEDDING_SCALES).default("sqrt_d").describe(
+    "What token embeddings are multiplied with: √d, as in the notebooks, or nothing",
   ),
   max_distance: count(1).default(16).describe("relative_attention: K, where distances are clipped"),
   protocol: z.enum(["paper", "authors-code"]).default("paper").describe(

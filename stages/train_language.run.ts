@@ -56,7 +56,7 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     d: p.d_model,
     heads: p.heads,
     layers: p.layers,
-    intensity: RUNS[p.run],
+    intensity: intensityOf(p),
     bypass: p.bypass,
   };
   const specs = gptSpecs(config);
@@ -83,6 +83,19 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
   context.metric("bestValidationLoss", history.bestValidationLoss);
   context.metric("bestIteration", history.bestIteration);
   disposeState(state);
+}
+
+/** The run's predictor, with what the paper leaves open as the params have it. */
+function intensityOf(
+  { run, predictor_input: input, predictor_layers: layers }: TrainLanguageParams,
+): GptConfig["intensity"] {
+  const own = RUNS[run];
+  if (own === undefined) return undefined;
+  return {
+    ...own,
+    ...(input === "normalised" ? {} : { input }),
+    ...(layers === null ? {} : { hiddenLayers: layers }),
+  };
 }
 
 /** A split's text: all its documents, one after the other. */
@@ -191,10 +204,9 @@ class StepTraining implements Training<Progress> {
     }
     const best = evaluations[progress.best];
     evaluations.push(evaluation);
-    if (best === undefined || evaluation.validationLoss < best.validationLoss) {
-      progress.best = evaluations.length - 1;
-      this.state.best = await readParameters(parameters);
-    }
+    const better = best === undefined || evaluation.validationLoss < best.validationLoss;
+    if (better) progress.best = evaluations.length - 1;
+    if (better || this.#params.keep === "last") this.state.best = await readParameters(parameters);
   }
 
   *#batches(split: keyof Texts): Iterable<Excerpts> {

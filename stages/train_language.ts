@@ -5,7 +5,7 @@
  * @module
  */
 import { z } from "zod";
-import { RUNS } from "../models/intensity_runs.ts";
+import { PREDICTOR_INPUTS, RUNS } from "../models/intensity_runs.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
 const count = (low: number) => z.int().min(low);
@@ -13,6 +13,15 @@ const count = (low: number) => z.int().min(low);
 const params = z.strictObject({
   run: count(0).max(RUNS.length - 1).describe("The paper's run: 0 without intensity, 1 to 4 with"),
   bypass: z.boolean().default(false).describe("Keep the predictors, but leave their factors out"),
+  predictor_input: z.enum(PREDICTOR_INPUTS).default("normalised").describe(
+    "What a predictor of intensity reads: the block's normalised input, or the residual stream",
+  ),
+  predictor_layers: count(1).nullable().default(null).describe(
+    "Hidden layers of a predictor, or null for the paper's: 1 without position, 2 with it",
+  ),
+  keep: z.enum(["best", "last"]).default("best").describe(
+    "Weights that are kept: those of the lowest validation loss, or the last",
+  ),
   seed: count(0).describe("Fixes initial weights, batches and dropout"),
   d_model: count(4).default(384).describe("Features of a token"),
   heads: count(1).default(6).describe("Attention heads; divides d_model"),

@@ -71,6 +71,30 @@ Deno.test("a text is numbered by symbol value and cut where shares of its length
   assertEquals(Object.keys(bytes.splits), ["train", "validation"]);
 });
 
+Deno.test("a byte order mark at the start of each file is no symbol of the text", async () => {
+  const mirror = temporaryFolder();
+  for (const name of ["a.txt", "b.txt"]) {
+    Deno.writeTextFileSync(join(mirror, name), `\ufeff${name[0]}\ufeff`);
+  }
+  const source = {
+    name: "mine",
+    title: "Mine",
+    kind: "sample",
+    format: "characters",
+    files: ["a.txt", "b.txt"].map((name) => ({ name, mirror: name })),
+  };
+  const shares = { train: 0.5, validation: 0.5 };
+  const { vocabulary, splits } = await run(source, { unit: "character", shares }, mirror);
+  // One inside a file is a zero-width no-break space, and stays.
+  assertEquals(vocabulary, { unit: "character", symbols: [97, 98, 0xfeff] });
+  assertEquals([splits.train!.ids, splits.validation!.ids].map((ids) => [...ids]), [[0, 2], [
+    1,
+    2,
+  ]]);
+  const bytes = await run(source, { unit: "byte", shares }, mirror);
+  assertEquals(bytes.splits.train!.ids.length + bytes.splits.validation!.ids.length, 14);
+});
+
 Deno.test("a subset keeps each split's start and the whole text's symbols", async () => {
   const shares = { train: 0.5, validation: 0.5 };
   const { splits, size } = await runText("abcdefgh", {

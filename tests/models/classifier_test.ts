@@ -18,15 +18,9 @@ import { lossGradients, measure, trainStep } from "../../models/training.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { trainedFile, trainedFrom } from "../../models/weights.ts";
 import fixtures from "../reference/pytorch/classifier.json" with { type: "json" };
-import { testOn, worstRelative } from "./rig.ts";
+import { documentsOf, testOn, worstRelative } from "./rig.ts";
 
 type Case = typeof fixtures.cases[number];
-
-function documentsOf({ documents, labels }: { documents: number[][]; labels: number[] }) {
-  const offsets = [0];
-  for (const document of documents) offsets.push(offsets.at(-1)! + document.length);
-  return { labels, offsets, ids: documents.flat() };
-}
 
 type Stored = Record<string, { shape: number[]; values: number[] }>;
 

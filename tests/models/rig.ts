@@ -57,3 +57,10 @@ export function testOn(
     });
   }
 }
+
+/** Documents of token ids, with their labels. */
+export function documentsOf({ documents, labels }: { documents: number[][]; labels: number[] }) {
+  const offsets = [0];
+  for (const document of documents) offsets.push(offsets.at(-1)! + document.length);
+  return { labels, offsets, ids: documents.flat() };
+}

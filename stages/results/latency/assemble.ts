@@ -10,7 +10,13 @@ import type { Latency, Located } from "../inputs.ts";
 import { compareEncodings, compareOperators, compareText } from "../order.ts";
 import type { PaperLatency, PaperTable } from "../paper/numbers.ts";
 import type { Results } from "../results.ts";
-import { alphaOf, median, type SampleSummary, sum, summarize } from "../../../analysis/statistics/sample.ts";
+import {
+  alphaOf,
+  median,
+  type SampleSummary,
+  sum,
+  summarize,
+} from "../../../analysis/statistics/sample.ts";
 import type { Latencies, TimedCondition } from "./latencies.ts";
 
 /** One model, timed beside others. */
