@@ -13,6 +13,7 @@ export const project: Project = {
     tokenize: () => import("./stages/tokenize.ts"),
     train: () => import("./stages/train.ts"),
     evaluate: () => import("./stages/evaluate.ts"),
+    train_averaging: () => import("./stages/train_averaging.ts"),
     aggregate: () => import("./stages/aggregate.ts"),
     plot: () => import("./stages/plot.ts"),
     report: () => import("./stages/report.ts"),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type * as tf from "@tensorflow/tfjs";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
@@ -14,6 +15,7 @@ import { measure, trainStep } from "../models/training.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
+import { onDevice } from "./training/device.ts";
 import { runTraining, type Step, type Training } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
@@ -68,7 +70,11 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     start: { seed: p.seed, variant },
     progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
   });
-  await runTraining(context, new EpochTraining(p, { config, file, state }));
+  await runTraining(
+    context,
+    new EpochTraining(p, { config, file, state }),
+    onDevice(context, state),
+  );
   const { progress } = state;
   writeJson(context.output("history"), {
     protocol: p.protocol,
@@ -140,7 +146,7 @@ function parts(file: TokenFile, p: TrainParams): Parts {
 }
 
 /** Epoch by epoch: shuffled batches, then an evaluation on the validation documents. */
-class EpochTraining implements Training<Progress> {
+class EpochTraining implements Training<Progress, tf.Scalar> {
   readonly state: State;
   readonly steps: number;
   readonly #config: ClassifierConfig;
@@ -173,7 +179,7 @@ class EpochTraining implements Training<Progress> {
     return progress.epoch >= this.#params.epochs || exhausted(progress, this.#params);
   }
 
-  step(): Step {
+  step(): Step<tf.Scalar> {
     const p = this.#params;
     const { progress, parameters, moments } = this.state;
     const { documents, chosen: all } = this.#parts.train;

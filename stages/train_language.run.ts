@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type * as tf from "@tensorflow/tfjs";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type GptConfig, gptSpecs } from "../models/gpt.ts";
@@ -14,6 +15,7 @@ import { encodeTensors } from "../models/safetensors.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
+import { onDevice } from "./training/device.ts";
 import { runTraining, type Step, type Training } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
@@ -65,7 +67,11 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     start: { seed: p.seed },
     progress: { steps: 0, evaluations: [], best: -1 },
   });
-  await runTraining(context, new StepTraining(p, { config, texts, state }));
+  await runTraining(
+    context,
+    new StepTraining(p, { config, texts, state }),
+    onDevice(context, state),
+  );
   const { evaluations, best } = state.progress;
   const history = {
     run: p.run,
@@ -116,7 +122,7 @@ type Texts = Readonly<Record<"train" | "validation", ArrayLike<number>>>;
  * Step by step: random excerpts, and an evaluation before the first step, every `eval_every` steps,
  * and at the end, as in the template.
  */
-class StepTraining implements Training<Progress> {
+class StepTraining implements Training<Progress, tf.Scalar> {
   readonly state: State;
   readonly steps: number;
   readonly #config: GptConfig;
@@ -145,7 +151,7 @@ class StepTraining implements Training<Progress> {
     return this.state.progress.steps === this.steps;
   }
 
-  step(): Step {
+  step(): Step<tf.Scalar> {
     const p = this.#params;
     const { progress: { steps }, parameters, moments } = this.state;
     const loss = gptStep(parameters, {

@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   models: [],
   // There is one module of random streams, and it is tensors' neighbour.
   data: ["models/random.ts"],
-  stages: ["pipeline", "models", "data"],
+  stages: ["pipeline", "models", "data", "analysis"],
   "main.ts": ["pipeline", "stages"],
 };
 
