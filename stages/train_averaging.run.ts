@@ -83,7 +83,7 @@ export async function run(context: StageContext<TrainAveragingParams>): Promise<
   const text = measurementsText({ runs: scalars(runs), curve: series(progress.epochs) });
   Deno.writeTextFileSync(context.output("metrics"), text);
   context.metric("accuracy", runs.accuracy);
-  context.metric("lossNats", runs.loss_nats);
+  context.metric("loss_nats", runs.loss_nats);
 }
 
 function withinMemory<T>(body: () => T): T {
