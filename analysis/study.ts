@@ -238,7 +238,7 @@ function agree(table: TidyTable, [a, b]: readonly [number, number], metric: Metr
 }
 
 /** All combinations of some axes' values; one empty one of none. */
-function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
+export function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
     (places, [axis, values]) =>
       places.flatMap((place) => values.map((value) => ({ ...place, [axis]: value }))),

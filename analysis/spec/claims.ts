@@ -80,21 +80,3 @@ export interface Comparison {
   readonly printed: number | string | null;
   readonly spread: number | null;
 }
-
-/** A claim's comparisons, each with the claim's own values where it has none. */
-export function comparisonsOf(claim: Claim): Comparison[] {
-  return claim.compare.map((own) => ({
-    metric: own.metric ?? claim.metric ?? "",
-    at: { ...claim.at, ...own.at },
-    against: own.against ?? claim.against ?? null,
-    than: own.than ?? claim.than ?? null,
-    over: { ...claim.over, ...own.over },
-    test: own.test ?? claim.test ?? "difference",
-    direction: own.direction ?? claim.direction ?? "greater",
-    bounds: own.bounds ?? claim.bounds ?? null,
-    smallest: own.smallest ?? claim.smallest ?? null,
-    tolerance: own.tolerance ?? claim.tolerance ?? null,
-    printed: own.printed ?? claim.printed ?? null,
-    spread: own.spread ?? claim.spread ?? null,
-  }));
-}

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { streamKey, words } from "../../models/random.ts";
+import { drawWords } from "./draws.ts";
 
 /** Up to this many values every resample is counted, C(2n−1, n) of them, instead of drawn. */
 const EXACT_UP_TO = 8;
@@ -29,8 +29,8 @@ export function bootstrapInterval(
   const tail = (1 - (options.confidence ?? 0.95)) / 2;
   if (n <= EXACT_UP_TO) return exactInterval(values, tail);
   const resamples = options.resamples ?? 10_000;
-  const key = streamKey(options.seed ?? 0, "bootstrap");
-  const means = resampledMeans(values, words(key, resamples * n)).sort();
+  const drawn = drawWords(resamples * n, { seed: options.seed ?? 0 });
+  const means = resampledMeans(values, drawn).sort();
   const at = (probability: number) => means[Math.max(0, Math.ceil(probability * resamples) - 1)]!;
   return [at(tail), at(1 - tail)];
 }

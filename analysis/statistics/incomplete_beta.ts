@@ -24,13 +24,8 @@ export function incompleteBeta(
   options: { readonly p: number; readonly q: number },
 ): number {
   const { p, q } = options;
-  for (const [name, value] of [["p", p], ["q", q]] as const) {
-    if (!Number.isInteger(value) || value < 1) {
-      throw new RangeError(
-        `incompleteBeta: ${name} must be a whole number from 1 up, got ${value}`,
-      );
-    }
-  }
+  requireWhole(p, "p");
+  requireWhole(q, "q");
   if (x <= 0) return 0;
   if (complement <= 0) return 1;
   const a = p / 2;
@@ -50,6 +45,11 @@ export function betaOfHalves(p: number, q: number): number {
   for (let a = startP; a < p; a += 2) value *= a / (a + startQ);
   for (let b = startQ; b < q; b += 2) value *= b / (b + p);
   return value;
+}
+
+function requireWhole(value: number, name: string): void {
+  if (Number.isInteger(value) && value >= 1) return;
+  throw new RangeError(`incompleteBeta: ${name} must be a whole number from 1 up, got ${value}`);
 }
 
 function wholePower(base: number, exponent: number): number {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type SampleSummary, summarize } from "./sample.ts";
+import { type Moments, moments, type SampleSummary, summarize } from "./sample.ts";
 import { studentTTail, studentTTwoSided } from "./student_t.ts";
 
 export type Alternative = "two-sided" | "greater" | "less";
@@ -25,9 +25,17 @@ export function pairedTTest(
   differences: readonly number[],
   options: { readonly alternative?: Alternative; readonly against?: number } = {},
 ): TTest | null {
-  if (new Set(differences).size < 2) return null;
-  const { n, mean, sd } = summarize(differences);
-  const t = (mean - (options.against ?? 0)) / (sd! / Math.sqrt(n));
+  return differences.length < 2 ? null : tTest(moments(differences), options);
+}
+
+/** {@linkcode pairedTTest} of differences whose moments are known. */
+export function tTest(
+  { n, mean, sd }: Moments,
+  options: { readonly alternative?: Alternative; readonly against?: number } = {},
+): TTest | null {
+  // Neither one value nor equal ones have a spread to judge by.
+  if (!sd) return null;
+  const t = (mean - (options.against ?? 0)) / (sd / Math.sqrt(n));
   const df = n - 1;
   switch (options.alternative ?? "two-sided") {
     case "two-sided":

@@ -89,6 +89,49 @@ export function pairedTPower(plan: Plan, n: number): number {
 }
 
 /**
+ * Probability that two one-sided t tests over `n` seeds show a mean within `bounds`, at least: one
+ * less what each of the two may miss. Where the power is large it is that to all digits shown.
+ */
+export function equivalencePower(
+  { effect, sd, alpha, bounds: [low, high] }: Omit<Plan, "alternative"> & {
+    readonly bounds: readonly [number, number];
+  },
+  n: number,
+): number {
+  const plan = { sd, ...alpha === undefined ? {} : { alpha }, alternative: "greater" as const };
+  const above = low === -Infinity ? 1 : pairedTPower({ ...plan, effect: effect - low }, n);
+  const below = high === Infinity ? 1 : pairedTPower({ ...plan, effect: high - effect }, n);
+  return Math.max(0, above + below - 1);
+}
+
+/** Probability that an exact one-sided sign test over `n` seeds shows a positive effect. */
+export function signPower({ effect, sd, alpha = 0.05 }: Plan, n: number): number {
+  const positive = normalTail(-effect / sd);
+  const chances = binomial(n, 0.5);
+  const truth = binomial(n, positive);
+  let tail = 0;
+  let power = 0;
+  for (let count = n; count >= 0; count--) {
+    tail += chances[count]!;
+    if (tail >= alpha) break;
+    power += truth[count]!;
+  }
+  return power;
+}
+
+/** Probabilities of 0 to n successes. */
+function binomial(n: number, p: number): Float64Array {
+  const chances = new Float64Array(n + 1);
+  chances[0] = 1;
+  for (let trial = 1; trial <= n; trial++) {
+    for (let count = trial; count >= 0; count--) {
+      chances[count] = chances[count]! * (1 - p) + (count > 0 ? chances[count - 1]! * p : 0);
+    }
+  }
+  return chances;
+}
+
+/**
  * The fewest seeds at which a paired t test finds the planned effect with probability `power`.
  *
  * @param options.power 0.8 if left out.
@@ -99,18 +142,26 @@ export function seedsNeeded(
   plan: Plan,
   options: { readonly power?: number; readonly max?: number } = {},
 ): number | null {
+  return fewestSeeds((n) => pairedTPower(plan, n), options);
+}
+
+/** The fewest seeds from 2 up at which a power that grows with them reaches `power`; see above. */
+export function fewestSeeds(
+  powerOf: (n: number) => number,
+  options: { readonly power?: number; readonly max?: number } = {},
+): number | null {
   const { power = 0.8, max = 1000 } = options;
   // Power grows with n: double, then bisect.
   let tooFew = 1;
   let enough = 2;
-  while (pairedTPower(plan, enough) < power) {
+  while (powerOf(enough) < power) {
     if (enough === max) return null;
     tooFew = enough;
     enough = Math.min(2 * enough, max);
   }
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);
-    if (pairedTPower(plan, middle) >= power) enough = middle;
+    if (powerOf(middle) >= power) enough = middle;
     else tooFew = middle;
   }
   return enough;

@@ -22,16 +22,28 @@ export interface SampleSummary {
  * @throws {RangeError} If there is no value or one is not finite.
  */
 export function summarize(values: readonly number[], confidence = 0.95): SampleSummary {
+  const { n, mean, sd } = moments(values);
+  if (sd === null) return { n, mean, sd, interval: null };
+  const half = studentTQuantile((1 + confidence) / 2, n - 1) * sd / Math.sqrt(n);
+  return { n, mean, sd, interval: [mean - half, mean + half] };
+}
+
+/** Size, mean and spread of a sample: what Student's tests need. */
+export type Moments = Omit<SampleSummary, "interval">;
+
+/** A sample's moments; values that are all equal have a spread of exactly 0. Throws as above. */
+export function moments(values: readonly number[]): Moments {
   if (values.length === 0) throw new RangeError("summarize: needs at least one value, got none");
   const bad = values.find((value) => !Number.isFinite(value));
   if (bad !== undefined) throw new RangeError(`summarize: values must be finite, got ${bad}`);
   const n = values.length;
   const mean = sum(values) / n;
-  if (n === 1) return { n, mean, sd: null, interval: null };
-  const squares = values.map((value) => (value - mean) * (value - mean));
-  const sd = Math.sqrt(sum(squares) / (n - 1));
-  const half = studentTQuantile((1 + confidence) / 2, n - 1) * sd / Math.sqrt(n);
-  return { n, mean, sd, interval: [mean - half, mean + half] };
+  if (n === 1) return { n, mean, sd: null };
+  const first = values[0]!;
+  if (values.every((value) => value === first)) return { n, mean: first, sd: 0 };
+  let squares = 0;
+  for (const value of values) squares += (value - mean) * (value - mean);
+  return { n, mean, sd: Math.sqrt(squares / (n - 1)) };
 }
 
 /**

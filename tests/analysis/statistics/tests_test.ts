@@ -1,8 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import {
-  bootstrapInterval,
-  resampledMeans,
-} from "../../../analysis/statistics/bootstrap.ts";
+import { bootstrapInterval, resampledMeans } from "../../../analysis/statistics/bootstrap.ts";
 import { holm } from "../../../analysis/statistics/holm.ts";
 import { normalTail } from "../../../analysis/statistics/normal.ts";
 import {
@@ -10,8 +7,14 @@ import {
   equivalenceTest,
   pairedTTest,
 } from "../../../analysis/statistics/paired_t.ts";
-import { pairedTPower, seedsNeeded } from "../../../analysis/statistics/power.ts";
+import {
+  equivalencePower,
+  pairedTPower,
+  seedsNeeded,
+  signPower,
+} from "../../../analysis/statistics/power.ts";
 import { signedRankTest, signTest } from "../../../analysis/statistics/rank_tests.ts";
+import claims from "../../reference/statistics/claims.json" with { type: "json" };
 import reference from "../../reference/statistics/tests.json" with { type: "json" };
 
 /** Asserts agreement to 1e-9 of the expected value's size. */
@@ -59,6 +62,31 @@ Deno.test("signed-rank tests with ties and zeros agree with the enumerated distr
 Deno.test("Holm's correction agrees with statsmodels on 200 random families", () => {
   for (const each of reference.holm) {
     holm(each.p).forEach((p, index) => near(p, each.adjusted[index]!, "adjusted p"));
+  }
+});
+
+Deno.test("Holm's correction of part of a family is never smaller than that of all of it", () => {
+  for (const each of reference.holm) {
+    const known = each.p.slice(0, Math.ceil(each.p.length / 2));
+    holm(known, { family: each.p.length }).forEach((p, index) =>
+      assert(p >= each.adjusted[index]! - 1e-12, `${p} against ${each.adjusted[index]}`)
+    );
+  }
+  // The smallest of two known ones counts five times, as the first of five would.
+  assertEquals(holm([0.02, 0.01], { family: 5 }), [0.08, 0.05]);
+});
+
+Deno.test("power of an equivalence test is never above SciPy's, and near it where it is large", () => {
+  for (const { power, n, bounds, ...plan } of claims.equivalence) {
+    const ours = equivalencePower({ ...plan, bounds: bounds as [number, number] }, n);
+    assert(ours <= power + 1e-7, `${ours} against ${power}`);
+    if (power > 0.9) assert(Math.abs(ours - power) < 1e-3, `${ours} against ${power}`);
+  }
+});
+
+Deno.test("power of the exact sign test is SciPy's", () => {
+  for (const { power, n, ...plan } of claims.sign_power) {
+    near(signPower(plan, n), power, `${n} seeds`, 1e-12);
   }
 });
 

@@ -1,0 +1,128 @@
+/**
+ * Operating characteristics of claims: the chances of each verdict, from simulated experiments that
+ * the same code judges as judges the real one.
+ *
+ * @module
+ */
+import type { Claim } from "../spec/claims.ts";
+import { drawNormals } from "../statistics/draws.ts";
+import { alphaOf } from "../statistics/sample.ts";
+import { evidenceOf } from "./evidence.ts";
+import { type Asked, askedBy, type Prints } from "./expected.ts";
+import type { Chances, Verdict } from "./judged.ts";
+import { ruleOn } from "./ruling.ts";
+import { familyOf } from "./seeds.ts";
+
+/** A comparison's true mean on the scale that is tested; null if it is not known. */
+export type World = (asked: Asked) => number | null;
+
+/** The paper is exactly right. */
+export const AS_PRINTED: World = ({ question }) => question.effect;
+
+/** Conditions that are compared are equal; what is compared with none is as printed. */
+export const NO_EFFECT: World = ({ comparison, question }) =>
+  comparison.against === null ? question.effect : 0;
+
+/** How experiments are simulated. */
+export interface Simulation {
+  /** Seeds of each experiment. */
+  readonly seeds: number;
+  readonly confidence: number;
+  /** Claims of the paper that are judged elsewhere. */
+  readonly elsewhere?: number;
+  /** How many are simulated; 2,000 if left out. */
+  readonly experiments?: number;
+}
+
+/**
+ * Simulates experiments: given a world, their verdicts as a list for each claim, null for a claim of
+ * whose effects or spreads nothing is known. All worlds have the same draws.
+ *
+ * Every condition's values are drawn from a normal distribution with the spread that is expected of
+ * it, once for all claims that share it.
+ */
+export function simulator(
+  claims: readonly Claim[],
+  options: Prints & Simulation,
+): (world: World) => (Verdict[] | null)[] {
+  const { seeds, experiments = 2000, elsewhere } = options;
+  const alpha = alphaOf(options.confidence);
+  const all = claims.map((claim) => askedBy(claim, options));
+  const draws = drawConditions(all.flat(), seeds * experiments);
+  return (world) => {
+    const found = claims.map((claim, index): Simulated => {
+      const asked = all[index]!.map((each) => ({
+        question: each.question,
+        truth: world(each),
+        terms: each.terms.map(({ key, scale }) => ({ scale, drawn: draws.get(key)! })),
+      }));
+      const known = asked.every(({ truth, terms }) => truth !== null && terms.length > 0);
+      return { source: claim.source, asked, verdicts: known ? [] : null };
+    });
+    for (const source of ["paper", "own"] as const) {
+      const own = found.filter((each) => each.verdicts !== null && each.source === source);
+      const family = familyOf(claims, source, elsewhere);
+      for (let start = 0; start < experiments * seeds; start += seeds) {
+        const evidence = own.map(({ asked }) =>
+          asked.map((each) => evidenceOf(sampleOf(each, { start, seeds }), each.question))
+        );
+        const rulings = ruleOn(evidence, { alpha, family });
+        rulings.forEach(({ verdict }, index) => own[index]!.verdicts!.push(verdict));
+      }
+    }
+    return found.map(({ verdicts }) => verdicts);
+  };
+}
+
+/** A comparison with its true mean and the numbers that its changes are drawn from. */
+interface Drawn {
+  readonly question: Asked["question"];
+  readonly truth: number | null;
+  readonly terms: readonly { readonly scale: number; readonly drawn: Float64Array }[];
+}
+
+interface Simulated {
+  readonly source: Claim["source"];
+  readonly asked: readonly Drawn[];
+  readonly verdicts: Verdict[] | null;
+}
+
+function sampleOf(
+  { truth, terms }: Drawn,
+  { start, seeds }: { readonly start: number; readonly seeds: number },
+): number[] {
+  const sample = new Array<number>(seeds).fill(truth!);
+  for (const { scale, drawn } of terms) {
+    for (let i = 0; i < seeds; i++) sample[i]! += scale * drawn[start + i]!;
+  }
+  return sample;
+}
+
+/** Standard normal numbers of every condition. */
+function drawConditions(asked: readonly Asked[], count: number): Map<string, Float64Array> {
+  const keys = new Set(asked.flatMap(({ terms }) => terms.map(({ key }) => key)));
+  return new Map([...keys].map((key, stream) => [key, drawNormals(count, { seed: 1, stream })]));
+}
+
+/** Each claim's chances of each verdict, by the paper's printed numbers alone. */
+export function chancesOf(
+  claims: readonly Claim[],
+  options: Prints & Simulation,
+): (Chances | null)[] {
+  const simulate = simulator(claims, options);
+  const [printed, none] = [simulate(AS_PRINTED), simulate(NO_EFFECT)];
+  return claims.map((_, index) => {
+    const [right, without] = [printed[index]!, none[index]!];
+    if (right === null || without === null) return null;
+    return { seeds: options.seeds, printed: shares(right), none: shares(without) };
+  });
+}
+
+function shares(verdicts: readonly Verdict[]): Chances["printed"] {
+  const groups = Map.groupBy(verdicts, (verdict) => verdict);
+  return Object.fromEntries(
+    [...groups].sort(([a], [b]) => a < b ? -1 : 1).map((
+      [verdict, own],
+    ) => [verdict, own.length / verdicts.length]),
+  );
+}

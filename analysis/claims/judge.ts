@@ -1,0 +1,186 @@
+/**
+ * Judges all claims of an experiment by its runs.
+ *
+ * @module
+ */
+import type { Claim, Comparison } from "../spec/claims.ts";
+import { bootstrapInterval } from "../statistics/bootstrap.ts";
+import { signedRankTest } from "../statistics/rank_tests.ts";
+import { alphaOf, summarize } from "../statistics/sample.ts";
+import {
+  axisOf,
+  changesOf,
+  metricOf,
+  placeText,
+  provenanceOf,
+  type Study,
+  titleOf,
+} from "../study.ts";
+import type { At } from "../tidy/table.ts";
+import { chancesOf } from "./chances.ts";
+import { type Evidence, evidenceOf } from "./evidence.ts";
+import { type Asked, askedBy, type Prints } from "./expected.ts";
+import type { JudgedClaim, JudgedComparison, Outcome, Verdict } from "./judged.ts";
+import { partsOf } from "./parts.ts";
+import { scaleOf } from "./question.ts";
+import { ruleOn } from "./ruling.ts";
+import { familyOf, seedsFor } from "./seeds.ts";
+
+/**
+ * Judges claims; those of the paper and our own are two families, each corrected on its own.
+ *
+ * @param options.elsewhere How many other claims of the paper are judged elsewhere, by other runs.
+ * @throws {RangeError} If a comparison lacks what its test needs.
+ */
+export function judgeClaims(
+  study: Study,
+  claims: readonly Claim[],
+  { elsewhere = 0 }: { readonly elsewhere?: number } = {},
+): JudgedClaim[] {
+  const { published, metrics } = study;
+  const prints: Prints = { published, metrics, seedAxis: study.seeds };
+  const seeds = axisOf(study, study.seeds)?.values.length ?? 0;
+  const chances = seeds === 0 ? [] : chancesOf(claims, {
+    ...prints,
+    seeds,
+    confidence: study.confidence,
+    elsewhere,
+  });
+  const alpha = alphaOf(study.confidence);
+  const judged = new Map<Claim, JudgedClaim>();
+  for (const source of ["paper", "own"] as const) {
+    const own = claims.filter((claim) => claim.source === source);
+    const family = familyOf(claims, source, elsewhere);
+    const found = own.map((claim) =>
+      askedBy(claim, prints).map((asked) => compare(study, { claim, asked, alpha, family }))
+    );
+    const rulings = ruleOn(found.map((each) => each.map(({ evidence }) => evidence)), {
+      alpha,
+      family,
+    });
+    own.forEach((claim, index) => {
+      const comparisons = found[index]!.map(({ comparison }) => comparison);
+      const asPaper = comparisons.every((each) => each.asPaper);
+      const ruling = rulings[index]!;
+      judged.set(claim, {
+        id: claim.id,
+        statement: claim.statement,
+        source,
+        note: claim.note ?? "",
+        verdict: ruling.verdict,
+        holds: source === "own" || asPaper ? holds(ruling.verdict) : null,
+        p: ruling.p,
+        against: ruling.against,
+        comparisons,
+        chances: chances[claims.indexOf(claim)] ?? null,
+      });
+    });
+  }
+  return claims.map((claim) => judged.get(claim)!);
+}
+
+/** Whether a verdict says that the claim holds; null if it is open. */
+function holds(verdict: Verdict): boolean | null {
+  switch (verdict) {
+    case "reproduced":
+    case "direction only":
+      return true;
+    case "contradicted":
+      return false;
+    // As the paper's own number says, a difference that does not matter; its sign is open.
+    case "equivalent":
+    case "underpowered":
+    case "not run":
+      return null;
+  }
+}
+
+function compare(study: Study, { claim, asked, alpha, family }: {
+  claim: Claim;
+  asked: Asked;
+  alpha: number;
+  family: number;
+}): { readonly comparison: JudgedComparison; readonly evidence: Evidence } {
+  const { comparison } = asked;
+  const provenance = partsOf(comparison)
+    .flatMap(({ place, minus }) => minus === null ? [place] : [place, minus])
+    .map((at) => provenanceOf(study, at));
+  // Synthetic data has a truth of its own, which is no evidence for what a paper found.
+  const counts = claim.source === "own" || provenance.every(({ kind }) => kind !== "synthetic");
+  const sample = counts ? changesOf(study, comparison).map(({ value }) => value) : [];
+  const evidence = evidenceOf(sample, asked.question);
+  return {
+    evidence,
+    comparison: {
+      comparison,
+      text: comparisonText(study, comparison),
+      printed: asked.printed,
+      provenance: sample.length === 0
+        ? ""
+        : [...new Set(provenance.map(({ text }) => text))].join("; "),
+      asPaper: sample.length > 0 && provenance.every((each) => each.asPaper),
+      outcome: outcomeOf(sample, { study, asked, evidence, alpha: alpha / family }),
+      verdict: ruleOn([[evidence]], { alpha, family: 1 })[0]!.verdict,
+    },
+  };
+}
+
+const TESTS = {
+  difference: "one-sided t",
+  sign: "exact sign test",
+  equivalence: "two one-sided t",
+  noninferiority: "one-sided t against the margin",
+  within: "two one-sided t",
+} as const;
+
+function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }: {
+  study: Study;
+  asked: Asked;
+  evidence: Evidence;
+  /** The level that decides where a claim fares worst. */
+  alpha: number;
+}): Outcome {
+  const { comparison, question } = asked;
+  const metric = metricOf(study, comparison.metric);
+  const { shown } = scaleOf(comparison, metric);
+  const max = comparison.against === null ? metric.max ?? Infinity : Infinity;
+  const shownInterval = (interval: readonly [number, number] | null) =>
+    interval && [shown(interval[0]), Math.min(max, shown(interval[1]))] as const;
+  const summary = sample.length === 0 ? null : summarize(sample, study.confidence);
+  const { confidence } = study;
+  const signed = question.test === "difference" || question.test === "sign";
+  return {
+    n: sample.length,
+    mean: summary && shown(summary.mean),
+    sd: summary === null || summary.sd === null ? null : shown(summary.sd),
+    interval: shownInterval(summary?.interval ?? null),
+    bootstrap: shownInterval(bootstrapInterval(sample, { confidence })),
+    positive: sample.filter((value) => value > 0).length,
+    negative: sample.filter((value) => value < 0).length,
+    test: TESTS[question.test],
+    p: evidence.for,
+    against: evidence.against,
+    signedRankP: signed && sample.some((value) => value !== 0)
+      ? signedRankTest(sample, comparison.direction).p
+      : null,
+    seedsNeeded: seedsFor(question, { sd: summary?.sd || asked.sd, alpha }),
+  };
+}
+
+/** A comparison as people read it: `ArXiv, sinusoidal: Gate-Scalar − Add`. */
+export function comparisonText(study: Study, comparison: Comparison): string {
+  const { at, against, than, over } = comparison;
+  const name = (of: At) =>
+    Object.keys(against ?? {}).map((axis) => titleOf(study, axis, of[axis] ?? "")).join(", ");
+  const means = Object.entries(over).map(([axis, values]) =>
+    `mean of ${values.map((value) => titleOf(study, axis, value)).join(", ")}`
+  );
+  const minus = metricOf(study, comparison.metric).change === "ratio" ? " / " : " − ";
+  const one = (of: At) => {
+    const rest = Object.entries(of).filter(([axis]) => against?.[axis] === undefined);
+    const place = [placeText(study, Object.fromEntries(rest)), ...means].filter(Boolean).join(", ");
+    if (against === null) return place;
+    return [place, name(of) + minus + name({ ...of, ...against })].filter(Boolean).join(": ");
+  };
+  return one(at) + (than === null ? "" : `, less the same of ${one({ ...at, ...than })}`);
+}

@@ -1,0 +1,168 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import {
+  AS_PRINTED,
+  chancesOf,
+  NO_EFFECT,
+  simulator,
+  type World,
+} from "../../../analysis/claims/chances.ts";
+import { type Asked, askedBy } from "../../../analysis/claims/expected.ts";
+import { decisiveSeeds } from "../../../analysis/claims/seeds.ts";
+import { pairedTPower } from "../../../analysis/statistics/power.ts";
+import { claimsOf, FUSION, language, type Paper } from "./papers.ts";
+
+const EXPERIMENTS = 2000;
+const confidence = 0.95;
+/** Three standard errors of a share of 0.05. */
+const SLACK = 3 * Math.sqrt(0.05 * 0.95 / EXPERIMENTS);
+
+const WORLDS: Readonly<Record<string, World>> = {
+  "as printed": AS_PRINTED,
+  "no effect": NO_EFFECT,
+  "opposite effect": (asked) => asked.question.effect === null ? null : -asked.question.effect,
+};
+
+const PAPERS: Readonly<Record<string, Paper>> = {
+  A: FUSION,
+  "B, small spreads": language({ loss: 0.001, speed: 0.3 }),
+  "B, large spreads": language({ loss: 0.008, speed: 4 }),
+};
+
+/** Whether a true mean is what the comparison claims; written from the words, not from the code. */
+function isTrue({ comparison, printed }: Asked, mean: number): boolean {
+  const ratio = comparison.metric === "speed" || comparison.metric === "latency";
+  const shown = ratio ? 100 * (Math.exp(mean) - 1) : mean;
+  const along = comparison.direction === "greater" ? shown : -shown;
+  const smallest = comparison.smallest!;
+  assert(printed !== null);
+  switch (comparison.test) {
+    case "difference":
+    case "sign":
+      return along > 0;
+    case "equivalence":
+      return Math.abs(shown) < smallest;
+    case "noninferiority":
+      return along > -smallest;
+    case "within":
+      return shown > comparison.bounds![0] && shown < comparison.bounds![1];
+  }
+}
+
+/** Whether calling the claim contradicted would be an error at this true mean. */
+function mayStand(asked: Asked, mean: number): boolean {
+  const { comparison, printed } = asked;
+  if (comparison.test !== "difference") return isTrue(asked, mean);
+  const ratio = comparison.metric === "speed" || comparison.metric === "latency";
+  const shown = ratio ? 100 * (Math.exp(mean) - 1) : mean;
+  const sign = comparison.direction === "greater" ? 1 : -1;
+  const least = printed! * sign >= comparison.smallest! ? comparison.smallest! : 0;
+  return shown * sign >= least - 1e-9;
+}
+
+/** Shares of experiments in which any verdict of the paper is false. */
+function errors(paper: Paper, world: World, seeds: number) {
+  const options = { ...paper.prints, seeds, confidence, experiments: EXPERIMENTS };
+  const verdicts = simulator(paper.claims, options)(world);
+  const asked = paper.claims.map((claim) => askedBy(claim, paper.prints));
+  const all = (test: (asked: Asked, mean: number) => boolean) =>
+    asked.map((own) => own.every((each) => test(each, world(each)!)));
+  const [truth, stands] = [all(isTrue), all(mayStand)];
+  const small = all(({ comparison }, mean) => Math.abs(mean) < comparison.smallest!);
+  const share = (wrong: (claim: number, experiment: number) => boolean) =>
+    Array.from(
+      { length: EXPERIMENTS },
+      (_, experiment) => verdicts.some((_, claim) => wrong(claim, experiment)),
+    )
+      .filter(Boolean).length / EXPERIMENTS;
+  const at = (claim: number, experiment: number) => verdicts[claim]![experiment]!;
+  return {
+    reproduced: share((claim, experiment) =>
+      !truth[claim]! && ["reproduced", "direction only"].includes(at(claim, experiment))
+    ),
+    contradicted: share((claim, experiment) =>
+      stands[claim]! && at(claim, experiment) === "contradicted"
+    ),
+    equivalent: share((claim, experiment) =>
+      !small[claim]! && at(claim, experiment) === "equivalent"
+    ),
+    found: paper.claims.map(({ id }, claim) => {
+      const own = verdicts[claim]!;
+      const held = own.filter((each) => each === "reproduced" || each === "direction only");
+      const equivalent = own.filter((each) => each === "equivalent");
+      const of = (list: readonly string[]) => (list.length / EXPERIMENTS).toFixed(2);
+      return `${id} ${of(held)}${equivalent.length > 0 ? `+${of(equivalent)}` : ""}`;
+    }),
+  };
+}
+
+for (const [name, paper] of Object.entries(PAPERS)) {
+  for (const [title, world] of Object.entries(WORLDS)) {
+    Deno.test(`paper ${name}, ${title}: at most one paper in twenty has a false verdict`, () => {
+      for (const seeds of [5, 10]) {
+        const { reproduced, contradicted, equivalent, found } = errors(paper, world, seeds);
+        console.log(
+          `${seeds} seeds: falsely reproduced ${reproduced}, contradicted ${contradicted}, ` +
+            `equivalent ${equivalent}; upheld ${found.join(", ")}`,
+        );
+        for (const share of [reproduced, contradicted, equivalent]) {
+          assert(share <= 0.05 + SLACK, `${share} at ${seeds} seeds`);
+        }
+      }
+    });
+  }
+}
+
+const one = (changes: Record<string, unknown>) =>
+  claimsOf([{
+    ...{ id: "X", statement: "X", metric: "accuracy", against: { operator: "add" } },
+    ...{ at: { dataset: "d", operator: "gate" }, smallest: 1, printed: 2, spread: 2 },
+    ...changes,
+  }]);
+
+Deno.test("the chance to uphold a claim is the power of its test at the corrected level", () => {
+  for (const [seeds, elsewhere] of [[5, 0], [10, 0], [10, 4]] as const) {
+    const [found] = chancesOf(one({}), { ...FUSION.prints, seeds, confidence, elsewhere });
+    const plan = { effect: 2, sd: 2, alternative: "greater" } as const;
+    const power = pairedTPower({ ...plan, alpha: 0.05 / (1 + elsewhere) }, seeds);
+    assertAlmostEquals(found!.printed.reproduced ?? 0, power, 3 * Math.sqrt(0.25 / 2000));
+    assertEquals(found!.seeds, seeds);
+  }
+});
+
+Deno.test("claims that share conditions are simulated from the same runs", () => {
+  const twice = [...one({}), ...one({ id: "Y" })];
+  const [x, y] = simulator(twice, { ...FUSION.prints, seeds: 5, confidence })(AS_PRINTED);
+  assertEquals(x, y);
+});
+
+Deno.test("chances need no runs, are the same each time, and those of no known spread are none", () => {
+  const options = { ...FUSION.prints, seeds: 5, confidence, experiments: 200 };
+  assertEquals(chancesOf(FUSION.claims, options), chancesOf(FUSION.claims, options));
+  assertEquals(chancesOf(one({ spread: undefined }), options), [null]);
+  for (const chances of chancesOf(FUSION.claims, options)) {
+    for (const shares of [chances!.printed, chances!.none]) {
+      assertAlmostEquals(Object.values(shares).reduce((a, b) => a + b, 0), 1, 1e-9);
+    }
+  }
+});
+
+Deno.test("at the decisive number of seeds every decidable claim has a power of 0.9, not at half", () => {
+  const { claims, prints } = FUSION;
+  const needed = decisiveSeeds(claims, { ...prints, confidence });
+  const power = (index: number, seeds: number) => {
+    const verdicts = simulator(claims, { ...prints, seeds, confidence, experiments: 500 });
+    const own = verdicts(AS_PRINTED)[index]!;
+    return own.filter((each) => each === "reproduced" || each === "direction only").length / 500;
+  };
+  // 0.23 points from zero at a spread of 4.6, and 0.67 from the margin at 5.8, take over a thousand.
+  const undecided = needed.filter(({ seeds }) => seeds === null).map(({ id }) => id);
+  assertEquals(undecided, ["A6a", "A6b"]);
+  for (const id of ["A1", "A2", "A3", "A8"]) {
+    const index = claims.findIndex((claim) => claim.id === id);
+    const seeds = needed[index]!.seeds!;
+    const slack = 3 * Math.sqrt(0.09 / 500);
+    assert(power(index, seeds) > 0.9 - slack, `${id} at ${seeds}: ${power(index, seeds)}`);
+    const half = power(index, Math.ceil(seeds / 2));
+    assert(half < 0.9, `${id} at ${Math.ceil(seeds / 2)}: ${half}`);
+  }
+});
