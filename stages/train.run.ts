@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type * as tf from "@tensorflow/tfjs";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
@@ -15,8 +14,8 @@ import { measure, trainStep } from "../models/training.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import { onDevice } from "./training/device.ts";
-import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { type DeviceStep, type DeviceTraining, onDevice } from "./training/device.ts";
+import { runTraining } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainParams } from "./train.ts";
@@ -146,7 +145,7 @@ function parts(file: TokenFile, p: TrainParams): Parts {
 }
 
 /** Epoch by epoch: shuffled batches, then an evaluation on the validation documents. */
-class EpochTraining implements Training<Progress, tf.Scalar> {
+class EpochTraining implements DeviceTraining<Progress> {
   readonly state: State;
   readonly steps: number;
   readonly #config: ClassifierConfig;
@@ -179,7 +178,7 @@ class EpochTraining implements Training<Progress, tf.Scalar> {
     return progress.epoch >= this.#params.epochs || exhausted(progress, this.#params);
   }
 
-  step(): Step<tf.Scalar> {
+  step(): DeviceStep {
     const p = this.#params;
     const { progress, parameters, moments } = this.state;
     const { documents, chosen: all } = this.#parts.train;

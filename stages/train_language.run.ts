@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type * as tf from "@tensorflow/tfjs";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type GptConfig, gptSpecs } from "../models/gpt.ts";
@@ -15,8 +14,8 @@ import { encodeTensors } from "../models/safetensors.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import { onDevice } from "./training/device.ts";
-import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { type DeviceStep, type DeviceTraining, onDevice } from "./training/device.ts";
+import { runTraining } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainLanguageParams } from "./train_language.ts";
@@ -122,7 +121,7 @@ type Texts = Readonly<Record<"train" | "validation", ArrayLike<number>>>;
  * Step by step: random excerpts, and an evaluation before the first step, every `eval_every` steps,
  * and at the end, as in the template.
  */
-class StepTraining implements Training<Progress, tf.Scalar> {
+class StepTraining implements DeviceTraining<Progress> {
   readonly state: State;
   readonly steps: number;
   readonly #config: GptConfig;
@@ -151,7 +150,7 @@ class StepTraining implements Training<Progress, tf.Scalar> {
     return this.state.progress.steps === this.steps;
   }
 
-  step(): Step<tf.Scalar> {
+  step(): DeviceStep {
     const p = this.#params;
     const { progress: { steps }, parameters, moments } = this.state;
     const loss = gptStep(parameters, {

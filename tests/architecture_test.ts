@@ -11,7 +11,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   models: [],
   // There is one module of random streams, and it is tensors' neighbour.
   data: ["models/random.ts"],
-  stages: ["pipeline", "models", "data", "analysis"],
+  // It writes what stages hand each other, and stages' failures; nothing depends on a backend.
+  analysis: [
+    ...["pipeline/errors.ts", "pipeline/stage.ts", "pipeline/suggestion.ts", "pipeline/html.ts"],
+    ...["models/portable_math.ts", "models/random.ts"],
+  ],
+  stages: ["analysis", "pipeline", "models", "data"],
   "main.ts": ["pipeline", "stages"],
 };
 
@@ -30,7 +35,7 @@ function imports(file: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
 }
 
-Deno.test("imports point one way: main to stages to pipeline, models and data", () => {
+Deno.test("imports point one way: main to stages to analysis, pipeline, models and data", () => {
   const wrong: string[] = [];
   let seen = 0;
   for (const [place, allowed] of Object.entries(MAY_IMPORT)) {

@@ -6,8 +6,14 @@
 import type * as tf from "@tensorflow/tfjs";
 import { MAX_UNREAD, readScalars } from "../../models/webgpu.ts";
 import type { StageContext } from "../../pipeline/stage.ts";
-import type { Losses, Place, Step } from "./loop.ts";
+import type { Losses, Place, Step, Training } from "./loop.ts";
 import { saveState, type TrainingState } from "./state.ts";
+
+/** A step whose loss is a tensor. */
+export type DeviceStep = Step<tf.Scalar>;
+
+/** A training of such steps. */
+export type DeviceTraining<Progress extends { steps: number }> = Training<Progress, tf.Scalar>;
 
 /** The place of a training with tensors. */
 export function onDevice<Progress>(
@@ -26,7 +32,7 @@ export function onDevice<Progress>(
  * is sent there for a step takes memory until it is done, so that many tokens do not wait unread.
  */
 class UnreadLosses implements Losses<tf.Scalar> {
-  readonly #steps: Step<tf.Scalar>[] = [];
+  readonly #steps: DeviceStep[] = [];
   readonly #maxTokens: number;
   readonly #maxSteps: number;
   #tokens = 0;
@@ -40,7 +46,7 @@ class UnreadLosses implements Losses<tf.Scalar> {
     return this.#steps.length;
   }
 
-  push(step: Step<tf.Scalar>): void {
+  push(step: DeviceStep): void {
     this.#steps.push(step);
     this.#tokens += step.tokens;
   }
