@@ -1,5 +1,5 @@
 /**
- * Lockstep: hands the project's stages and experiments to the command line.
+ * Lockstep: hands the project's stages to the command line.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export const project: Project = {
     plot_intensity: () => import("./stages/plot_intensity.ts"),
     report_intensity: () => import("./stages/report_intensity.ts"),
   },
-  experiments: ["fusion", "intensity"],
+  experiment: "fusion",
 };
 
 if (import.meta.main) Deno.exit(await main(project, Deno.args));

@@ -31,7 +31,9 @@ function shape(instances: number): { groups: number; members: number } {
 function writeProject(root: string, instances: number): void {
   const { groups, members } = shape(instances);
   const list = (count: number) => `[${Array.from({ length: count }, (_, n) => n).join(", ")}]`;
-  for (const folder of ["stages", "experiments", "lock"]) Deno.mkdirSync(join(root, folder));
+  for (const folder of ["stages", "experiments/grid", "lock"]) {
+    Deno.mkdirSync(join(root, folder), { recursive: true });
+  }
   const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   Deno.writeTextFileSync(join(root, "deno.json"), JSON.stringify({ ...config, tasks: {} }));
   Deno.copyFileSync(join(ROOT, "lock/deno.lock"), join(root, "lock/deno.lock"));
@@ -57,7 +59,7 @@ export function run(context: StageContext<unknown>): Promise<void> {
 `,
   );
   Deno.writeTextFileSync(
-    join(root, "experiments/grid.yaml"),
+    join(root, "experiments/grid/experiment.yaml"),
     `experiment: grid
 grid:
   group: ${list(groups)}
@@ -79,7 +81,7 @@ profiles: { smoke: {} }
 export const project = {
   root: import.meta.dirname!,
   stages: { copy: () => import("./stages/copy.ts") },
-  experiments: ["grid"],
+  experiment: "grid",
 };
 if (import.meta.main) Deno.exit(await main(project, Deno.args));
 `,

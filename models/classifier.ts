@@ -10,7 +10,13 @@
 import * as tf from "@tensorflow/tfjs";
 import type { Batch } from "./batch.ts";
 import { fuse, type Fused, fusionSpecs } from "./fusion.ts";
-import type { EmbeddingScale, Encoding, Fusion, GateReduce } from "./names.ts";
+import {
+  type EmbeddingScale,
+  type Encoding,
+  entersAttention,
+  type Fusion,
+  type GateReduce,
+} from "./names.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
 import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
@@ -110,11 +116,6 @@ function relativeSpecs(block: string, config: ClassifierConfig): ParameterSpec[]
     shape,
     initial: { kind: "uniform", bound },
   }));
-}
-
-/** Whether positions enter the attention, so that there is no P to fuse. */
-export function entersAttention(encoding: Encoding): boolean {
-  return encoding === "rope_attention" || encoding === "relative_attention";
 }
 
 /** A classifier's outputs for a batch. */

@@ -44,3 +44,13 @@ export const ENCODINGS = [
 
 /** An encoding's name. */
 export type Encoding = typeof ENCODINGS[number];
+
+/** Whether positions enter the attention, so that there is no P to fuse. */
+export function entersAttention(encoding: Encoding): boolean {
+  return encoding === "rope_attention" || encoding === "relative_attention";
+}
+
+/** The operators that go with an encoding: where nothing is fused, `add` is the name of that. */
+export function fusionsWith(encoding: Encoding): readonly Fusion[] {
+  return entersAttention(encoding) ? ["add"] : FUSIONS;
+}

@@ -31,8 +31,10 @@ export interface OutputSpec<P> {
   /** `file`: one file; `folder`: any number of files below one folder, hashed as a sorted list. */
   readonly kind: "file" | "folder";
   readonly exactness: Exactness;
-  /** Path below `outputs/` at which a copy is written for people to read. */
+  /** Path below `outputs/EXPERIMENT.PROFILE/` at which a copy is written for people to read. */
   readonly publish?: (params: P) => string;
+  /** Names of what it holds, table to columns, for stages that read it to be checked. In no key. */
+  readonly measures?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
@@ -46,6 +48,43 @@ export interface Access {
   readonly hosts?: readonly string[];
   /** Whether it may read the mirror folder given by `--mirror`. */
   readonly mirror?: boolean;
+}
+
+/** Something that is wrong with params: where, below them, and what. */
+export interface Violation {
+  /** Of an included Markdown text, a number after its own path is a line of it. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What an instance is in the midst of, known before anything runs. Grid values are texts. */
+export interface Surroundings {
+  /** Every axis of the experiment, with the values that any profile has. */
+  readonly axes: Readonly<Record<string, readonly string[]>>;
+  /** Every axis with this run's values. */
+  readonly grid: Readonly<Record<string, readonly string[]>>;
+  /** What feeds each input. */
+  readonly inputs: Readonly<Record<string, readonly Feed[]>>;
+}
+
+/** What a stage says of itself in a plan: lines, or a small table. */
+export type Preview = readonly string[] | {
+  readonly title: string;
+  readonly columns: readonly string[];
+  /** As many cells each as there are columns. */
+  readonly rows: readonly (readonly string[])[];
+};
+
+/** An output that feeds an input. */
+export interface Feed {
+  /** The stage's name in the experiment, and its output. */
+  readonly node: string;
+  readonly output: string;
+  /** Axes that it varies over. */
+  readonly each: readonly string[];
+  /** Coordinates of the instances that this one takes it from. */
+  readonly at: readonly Readonly<Record<string, string>>[];
+  readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */
@@ -76,6 +115,19 @@ export interface Stage<P = unknown> {
    * the key is taken: what it returns is what the key and the stage see.
    */
   readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
+  /**
+   * What is wrong with valid params where they are. Asked of each instance before anything runs, and
+   * shown at the lines where the params are written, what several instances have in common once.
+   */
+  readonly check?: (
+    params: P,
+    surroundings: Surroundings,
+  ) => readonly Violation[] | Promise<readonly Violation[]>;
+  /**
+   * What `plan` prints for an instance below the stages, such as what this run could decide. What is
+   * heavy is imported in it.
+   */
+  readonly preview?: (params: P, surroundings: Surroundings) => Preview | Promise<Preview>;
 }
 
 /** What a stage does: writes every declared output, from its params and inputs alone. */

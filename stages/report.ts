@@ -24,6 +24,6 @@ export const report = defineStage({
   },
   // It shows latencies, which differ each time.
   outputs: {
-    page: { kind: "file", exactness: "measured", publish: () => "report/index.html" },
+    page: { kind: "file", exactness: "measured", publish: () => "report.html" },
   },
 });

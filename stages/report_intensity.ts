@@ -24,6 +24,6 @@ export const reportIntensity = defineStage({
   },
   // It shows speeds, which differ each time.
   outputs: {
-    page: { kind: "file", exactness: "measured", publish: () => "report/intensity.html" },
+    page: { kind: "file", exactness: "measured", publish: () => "report.html" },
   },
 });

@@ -6,7 +6,7 @@
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
-import { type ClassifierConfig, classifierSpecs, entersAttention } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs } from "../models/classifier.ts";
 import { parameterCount, readParameters } from "../models/parameters.ts";
 import { permutation, streamKey } from "../models/random.ts";
 import { encodeTensors } from "../models/safetensors.ts";
@@ -49,17 +49,6 @@ export const run: Run<TrainParams> = withinMemory(
 
 async function trainClassifier(context: StageContext<TrainParams>): Promise<void> {
   const p = context.params;
-  if (p.d_model % p.heads !== 0) {
-    throw new StageError(
-      `Cannot train: heads must divide d_model, found ${p.heads} heads for ${p.d_model} features`,
-    );
-  }
-  if (entersAttention(p.encoding) && p.fusion !== "add") {
-    throw new StageError(
-      `Cannot train: with ${p.encoding} positions enter the attention and nothing is fused, so ` +
-        `fusion must be "add", found "${p.fusion}"; use another encoding or fusion`,
-    );
-  }
   const file = readTokenFile(context.input("tokens").path);
   const config = configOf(p, file);
   const specs = classifierSpecs(config);

@@ -4,8 +4,15 @@
  * @module
  */
 import { z } from "zod";
-import { EMBEDDING_SCALES, ENCODINGS, FUSIONS, GATE_REDUCES } from "../models/names.ts";
+import {
+  EMBEDDING_SCALES,
+  ENCODINGS,
+  FUSIONS,
+  fusionsWith,
+  GATE_REDUCES,
+} from "../models/names.ts";
 import { defineStage } from "../pipeline/stage.ts";
+import { checkHeads } from "./training/heads.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -50,7 +57,15 @@ const params = z.strictObject({
   min_delta: z.number().min(0).default(0).describe("Gain in accuracy that patience counts"),
   chunk_tokens: count(1).default(4096).describe("Tokens in memory at once; bounds memory"),
   checkpoint_every: count(1).default(200).describe("Steps between checkpoints"),
-});
+})
+  .superRefine(checkHeads)
+  .superRefine(({ fusion, encoding }, context) => {
+    const fusions = fusionsWith(encoding);
+    if (fusions.includes(fusion)) return;
+    const message = `must be ${fusions.join(" or ")} where the encoding is ${encoding}, whose ` +
+      "positions enter the attention (leave the rest out with exclude)";
+    context.addIssue({ code: "custom", path: ["fusion"], message });
+  });
 
 /** Validated params of `train`. */
 export type TrainParams = z.infer<typeof params>;

@@ -44,11 +44,6 @@ export const run: Run<TrainLanguageParams> = withinMemory(
 
 async function trainModel(context: StageContext<TrainLanguageParams>): Promise<void> {
   const p = context.params;
-  if (p.d_model % p.heads !== 0) {
-    throw new StageError(
-      `Cannot train: heads must divide d_model, found ${p.heads} heads for ${p.d_model} features`,
-    );
-  }
   const file = readTokenFile(context.input("tokens").path);
   const texts = { train: textOf(file, "train", p), validation: textOf(file, "validation", p) };
   const config: GptConfig = {

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { PREDICTOR_INPUTS, RUNS } from "../models/intensity_runs.ts";
 import { defineStage } from "../pipeline/stage.ts";
+import { checkHeads } from "./training/heads.ts";
 
 const count = (low: number) => z.int().min(low);
 
@@ -43,7 +44,7 @@ const params = z.strictObject({
   eval_batches: count(1).default(200).describe("Random batches of an evaluation, for each split"),
   chunk_tokens: count(1).default(4096).describe("Tokens in memory at once; bounds memory"),
   checkpoint_every: count(1).default(250).describe("Steps between checkpoints"),
-});
+}).superRefine(checkHeads);
 
 /** Validated params of `train_language`. */
 export type TrainLanguageParams = z.infer<typeof params>;

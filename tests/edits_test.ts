@@ -35,7 +35,7 @@ const RESULTS = [
   ...["aggregate", "aggregate_latency", "plot_latency", "report"],
   ...FIGURES.map((figure) => `plot/${figure}`),
 ];
-const YAML = "experiments/fusion.yaml";
+const YAML = "experiments/fusion/experiment.yaml";
 
 Deno.test("in this project each edit re-runs exactly what it can change", async () => {
   using project = copyOfThisProject(TINY);

@@ -60,6 +60,10 @@ const SPECS = {
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
+  new: {
+    summary: "write the folder of a small experiment that runs, to start one's own from",
+    operands: [{ name: "NAME" }],
+  },
   schema: { summary: "write experiments/schema.json, for editors" },
   completions: {
     summary: "print a script that completes commands, options and names in a shell",
@@ -105,7 +109,7 @@ export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "
 export const FLAGS = {
   experiment: {
     argument: "NAME",
-    help: "experiments/NAME.yaml; by default the first that main.ts names",
+    help: "folder of experiments/; by default the one that main.ts names",
     commands: [...RUNS, ...RECORDS, "graph", "diff"],
     values: "experiments",
   },
@@ -128,6 +132,10 @@ export const FLAGS = {
     commands: ["reproduce", "plan", "metrics", "graph"],
     repeated: true,
     values: "instances",
+  },
+  finished: {
+    help: "run only what gathers results, such as the report, of those that are up to date",
+    commands: ["reproduce", "plan"],
   },
   force: {
     argument: "GLOB",

@@ -70,10 +70,10 @@ async function valuesOf(
     case "commands":
       return COMMAND_NAMES;
     case "experiments":
-      return project.experiments;
+      return (await import("../config/files.ts")).experimentNames(project.root);
     case "profiles": {
       const { profilesOf } = await import("./profiles.ts");
-      return profilesOf(project, after("--experiment", typed) ?? project.experiments[0] ?? "");
+      return profilesOf(project, after("--experiment", typed) ?? project.experiment);
     }
     case "instances": {
       const { parseOptions } = await import("./options.ts");

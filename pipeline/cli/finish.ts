@@ -23,7 +23,13 @@ import {
   toEntry,
   writeLock,
 } from "../store/lockfile.ts";
-import { type Publications, publish, publishedAlready, type Results } from "../run/publish.ts";
+import {
+  type Publications,
+  publish,
+  publishedAlready,
+  type PublishingRun,
+  type Results,
+} from "../run/publish.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -70,7 +76,7 @@ export async function pagesIfUpToDate(
   const lock = hashIfThere(lockPath(project, session));
   if (!isRecorded(session.latest, { results, whole, lock })) return undefined;
   const places = { store: session.store, workspace: session.store };
-  const published = await publishedAlready(publishingRun(session, whole), results, places);
+  const published = await publishedAlready(publishingRun(session, options, whole), results, places);
   return published && pagesOf(session, published);
 }
 
@@ -99,8 +105,15 @@ function isRecorded(
   return true;
 }
 
-function publishingRun({ name, outputs }: Session, whole: boolean) {
-  return { name, whole, folder: outputs };
+/** Its folder holds the files of one run: another `--set` or backend is another run of that name. */
+function publishingRun(
+  { name, outputs, latest, platform }: Session,
+  { set }: Options,
+  whole: boolean,
+): PublishingRun {
+  const continues = latest?.backend === platform.backend &&
+    set.join("\0") === latest.set.join("\0");
+  return { name, replaces: whole || !continues, folder: outputs };
 }
 
 /** The published pages, as a person would type their paths here. */
@@ -143,7 +156,7 @@ export async function finish(
   const places = { store, workspace: store };
   let changed = false;
   const published = await publish(
-    publishingRun(session, whole),
+    publishingRun(session, options, whole),
     outcome.results,
     places,
     (event) => {
@@ -153,8 +166,8 @@ export async function finish(
   );
   for (const path of pagesOf(session, published)) listener({ event: "page", path });
   const path = lockPath(project, session);
-  // The lock is what the file as it is produces: no part of a changed or failed run is.
-  const unlocked = experiment.modified || outcome.failed > 0;
+  // The lock is what the file as it is produces: nothing of a changed, failed or unfinished run is.
+  const unlocked = experiment.modified || outcome.failed > 0 || options.finished;
   const locking = { path, whole, listener };
   const agrees = options.locked
     ? await checkLock(session, outcome, locking)

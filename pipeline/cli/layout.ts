@@ -63,6 +63,13 @@ export function wrapping(print: (line: string) => void): (text: string) => void 
   };
 }
 
+/** A heading and its cells, as wide as the widest; numbers are aligned at the right. */
+export function column(heading: string, cells: readonly string[]): string[] {
+  const width = Math.max(...[heading, ...cells].map(widthOf));
+  const numeric = cells.every((cell) => cell === "" || Number.isFinite(Number(cell)));
+  return [heading, ...cells].map((cell) => numeric ? cell.padStart(width) : cell.padEnd(width));
+}
+
 /** Cuts a line to a width, so that it takes up one row. */
 export function cut(line: string, width: number): string {
   const characters = [...line];

@@ -67,7 +67,7 @@ function withNames(options: Options): Options {
 }
 
 function defaultRun(project: Project, options: Options, store: LocalStore | undefined): string {
-  const experiment = options.experiment ?? project.experiments[0] ?? "";
+  const experiment = options.experiment ?? project.experiment;
   const { profile } = options;
   const name = `${experiment}.${profile}`;
   // A run that was interrupted before anything ended has a record that names nothing.

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { columns, figure, widthOf } from "./layout.ts";
+import { column, columns, figure, widthOf } from "./layout.ts";
 import type { MetricsRow } from "./metrics.ts";
 
 const GAP = "  ";
@@ -49,11 +49,4 @@ function stageLines(rows: readonly MetricsRow[]): string[] {
   );
   const more = labels.length + numbers.length - shown.length;
   return more > 0 ? [...lines, `${GAP}and ${more} more metrics; --format csv lists them`] : lines;
-}
-
-/** A heading and its cells, as wide as the widest; numbers are aligned at the right. */
-function column(heading: string, cells: readonly string[]): string[] {
-  const width = Math.max(...[heading, ...cells].map(widthOf));
-  const numeric = cells.every((cell) => cell === "" || Number.isFinite(Number(cell)));
-  return [heading, ...cells].map((cell) => numeric ? cell.padStart(width) : cell.padEnd(width));
 }

@@ -23,6 +23,8 @@ export interface Options {
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
+  /** Whether what gathers takes what is up to date, and nothing else runs. */
+  readonly finished: boolean;
   readonly failFast: boolean;
   readonly all: boolean;
   readonly calibrate: boolean;
@@ -170,6 +172,11 @@ function parseValues(command: Command, values: Values): Omit<Options, "command" 
       ? values.choice<string>("format", FORMATS[command])
       : undefined,
   };
+  if (values.has("locked") && values.has("finished")) {
+    throw new UsageError(
+      "Cannot use --finished with --locked: a lock is of all results; give one of them",
+    );
+  }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
   };
@@ -184,6 +191,7 @@ function parseValues(command: Command, values: Values): Omit<Options, "command" 
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
+    finished: values.has("finished"),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
     calibrate: values.has("calibrate"),

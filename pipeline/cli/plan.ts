@@ -6,8 +6,10 @@
  */
 import { INTERRUPTED } from "./interrupt.ts";
 import { columns, duration, hanging, wrapping } from "./layout.ts";
+import { leftOutNote } from "./left_out_note.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
+import { previewsOf, printPreviews } from "./plan_previews.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
@@ -20,15 +22,21 @@ export async function showPlan(project: Project, options: Options, print: Print)
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
     if (session === undefined) return INTERRUPTED;
-    const note = mirrorNote(session, options, project.root);
+    const notes = [leftOutNote(session), mirrorNote(session, options, project.root)]
+      .filter((note) => note !== undefined);
+    const previews = await previewsOf(session);
     if (options.json) {
       printEvents(session, print);
-      if (note !== undefined) print(JSON.stringify({ event: "note", message: note }));
+      for (const [instance, preview] of previews) {
+        print(JSON.stringify({ event: "preview", instance, preview }));
+      }
+      for (const message of notes) print(JSON.stringify({ event: "note", message }));
     } else {
       if (options.all) printInstances(session, print);
       else printStages(session, options, print);
+      printPreviews(previews, print);
       printSummary(session, options, print);
-      if (note !== undefined) wrapping(print)(note);
+      notes.forEach(wrapping(print));
     }
     return 0;
   });
@@ -65,13 +73,15 @@ function printEvents(
 /** A line for each instance that would run, and one for its reason. */
 function printInstances({ decisions, secondsOf }: Session, print: Print): void {
   const width = columns();
-  for (const [instance, decision] of decisions) {
+  const open = [...decisions].filter(([, { action }]) => action !== "cached");
+  for (const [instance, decision] of open) {
     if (decision.action === "cached") continue;
     const seconds = secondsOf(instance);
     const about = seconds === undefined ? "" : `  about ${duration(seconds)}`;
     print(`${decision.action === "run" ? "run  " : "after"}  ${instance.name}${about}`);
     for (const line of hanging(decision.reason, { width, indent: " ".repeat(7) })) print(line);
   }
+  if (open.length > 0) print("");
 }
 
 const MAX_REASONS = 3;

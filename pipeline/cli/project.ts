@@ -3,12 +3,13 @@
  *
  * @module
  */
-/** A project: where it is, its stages and its experiments, the default one first. */
+/** A project: where it is, its stages and the experiment it is about. */
 export interface Project {
   readonly root: string;
   /** The modules that export a stage, by its name; each is loaded when a command needs it. */
   readonly stages: Readonly<Record<string, () => Promise<object>>>;
-  readonly experiments: readonly string[];
+  /** What a command takes that no `--experiment` is given; the folders of experiments/ are all there are. */
+  readonly experiment: string;
 }
 
 /** Prints a line. */

@@ -8,6 +8,7 @@ import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
+import { leftOutNote } from "./left_out_note.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
@@ -99,6 +100,8 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
   listener(planEvent(session, options));
   const note = mirrorNote(session, options, project.root);
   if (note !== undefined) listener({ event: "note", message: note });
+  const missing = leftOutNote(session);
+  if (missing !== undefined) listener({ event: "note", message: missing });
   if (pages === undefined) beginRecord(session, options);
   const outcome = await runGraph(session, {
     root: project.root,

@@ -98,7 +98,7 @@ async function lockedSide(
   { project, options, store }: Place,
 ): Promise<Side> {
   const name = lockName({
-    experiment: options.experiment ?? project.experiments[0] ?? "",
+    experiment: options.experiment ?? project.experiment,
     profile: options.profile,
     backend: options.backend === "auto" ? "wasm" : options.backend,
   });

@@ -9,6 +9,7 @@ import { loadBundles } from "../store/code.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
+import { type Finished, onlyFinished } from "../plan/finished.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
@@ -35,6 +36,8 @@ export interface Session extends Wiring {
   readonly latest: LatestRun | undefined;
   readonly planInput: PlanInput;
   readonly decisions: ReadonlyMap<Instance, Decision>;
+  /** With `--finished`: what of the graph is not in it. */
+  readonly leftOut: Finished["leftOut"];
   readonly secondsOf: (instance: Instance) => number | undefined;
   readonly estimate: Estimate;
 }
@@ -80,21 +83,25 @@ export async function openSession(
   const only = matcher(options.only, names, "only");
   const force = matcher(options.force, names, "force");
   const graph = options.only.length > 0 ? select(all, only) : all;
-  checkPublishPaths(graph);
-  const used = new Map(graph.map(({ node: { stage } }) => [stage.name, stage]));
+  checkPublishPaths(graph, name);
+  const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
   const executor = new LocalExecutor();
   const platform = await executor.platform(numeric ? options.backend : "wasm");
   const store = new LocalStore(join(outputs, "store"), storeOptions);
-  const bundles = await loadBundles(project.root, [...used.keys()], store);
+  const stages = new Set([...used.values()].map((stage) => stage.name));
+  const bundles = await loadBundles(project.root, [...stages], store);
   store.catalog.readAhead(name);
   const latest = readLatest(name, store);
   const shared = new Map(
-    [...used].map(([name, stage]) => [name, stageIngredients(stage, bundles.get(name)!, platform)]),
+    [...used].map(([node, stage]) => [
+      node,
+      stageIngredients(stage, bundles.get(stage.name)!, platform),
+    ]),
   );
   const planInput: PlanInput = {
-    shared: (stage) => shared.get(stage)!,
+    shared: (node) => shared.get(node)!,
     outputs: (key) => store.outputs(key),
     previous(instance) {
       const key = latest?.keys[instance.name] ?? store.catalog.latest(instance.name, name)?.key;
@@ -102,13 +109,13 @@ export async function openSession(
     },
     forced: options.force.length > 0 ? (instance) => force(instance.name) : () => false,
   };
-  const decisions = await plan(graph, planInput);
+  const planned = await planGraph(graph, planInput, options);
   const secondsOf = expectedSeconds(store, name);
   return {
     experiment,
     name,
     all,
-    graph,
+    ...planned,
     store,
     outputs,
     bundles,
@@ -116,10 +123,21 @@ export async function openSession(
     platform,
     latest,
     planInput,
-    decisions,
     secondsOf,
-    estimate: estimate(decisions, secondsOf, options.jobs),
+    estimate: estimate(planned.decisions, secondsOf, options.jobs),
   };
+}
+
+/** Plans a graph or, with `--finished`, what is left of it. */
+async function planGraph(
+  whole: Graph,
+  planInput: PlanInput,
+  { finished }: Options,
+): Promise<Pick<Session, "graph" | "decisions" | "leftOut">> {
+  const decisions = await plan(whole, planInput);
+  if (!finished) return { graph: whole, decisions, leftOut: new Map() };
+  const { graph, leftOut } = onlyFinished(whole, decisions);
+  return { graph, decisions: await plan(graph, planInput), leftOut };
 }
 
 /**
@@ -127,14 +145,16 @@ export async function openSession(
  * nothing to do: whoever runs an instance, publishes or writes a record takes this.
  */
 export async function sealed(session: Session, options: Options): Promise<Session> {
-  const { store, graph, secondsOf } = session;
+  const { store, secondsOf } = session;
   const planInput: PlanInput = {
     ...session.planInput,
     outputs: (key, how) => sealedOutputs(store, key, how),
   };
-  const decisions = await plan(graph, planInput);
-  const expected = estimate(decisions, secondsOf, options.jobs);
-  return { ...session, planInput, decisions, estimate: expected };
+  const planned = await planGraph(session.graph, planInput, options);
+  const expected = estimate(planned.decisions, secondsOf, options.jobs);
+  // What the catalogue took for finished, and is not, is missing besides.
+  const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
+  return { ...session, ...planned, planInput, leftOut, estimate: expected };
 }
 
 /**

@@ -4,8 +4,10 @@
  * @module
  */
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
+import { experimentNames } from "../config/files.ts";
 import { ConfigError, UsageError } from "../errors.ts";
 import { buildGraph, type Graph } from "../plan/graph.ts";
+import { checkInstances } from "../plan/surroundings.ts";
 import type { Stage } from "../stage.ts";
 import type { Options } from "./options.ts";
 import { profilesOf } from "./profiles.ts";
@@ -45,7 +47,7 @@ function stageOf(module: object, name: string): Stage {
 export async function openExperiment(project: Project, options: Options): Promise<Wiring> {
   const { root } = project;
   const stages = await loadStages(project);
-  const wanted = options.experiment ?? project.experiments[0] ?? "";
+  const wanted = options.experiment ?? project.experiment;
   const { profile, set, mirror } = options;
   let experiment: Experiment;
   try {
@@ -54,7 +56,9 @@ export async function openExperiment(project: Project, options: Options): Promis
     throw mistaken(project, { wanted, profile }) ?? error;
   }
   const name = `${experiment.name}.${experiment.profile}`;
-  return { experiment, name, all: buildGraph(experiment) };
+  const all = buildGraph(experiment);
+  await checkInstances(all, experiment);
+  return { experiment, name, all };
 }
 
 /** What is wrong where an experiment is named as a profile, or a profile as an experiment. */
@@ -62,8 +66,8 @@ function mistaken(
   project: Project,
   { wanted, profile }: { readonly wanted: string; readonly profile: string },
 ): UsageError | undefined {
-  const { experiments } = project;
-  const [usual = ""] = experiments;
+  const { experiment: usual } = project;
+  const experiments = experimentNames(project.root);
   if (!experiments.includes(wanted) && profilesOf(project, usual).includes(wanted)) {
     return new UsageError(
       `Cannot use --experiment ${wanted}: no experiment "${wanted}", but ${usual} has such a ` +

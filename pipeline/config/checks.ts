@@ -68,7 +68,7 @@ function checkStages(layer: Layer, { file, locate }: Known): void {
 
 function checkAxes(layer: Layer, { file, grid, locate }: Known): void {
   const stages = Object.keys(file.stages);
-  const axes = Object.keys(grid);
+  const axes = Object.keys(knownAxes(file, grid));
   for (const [axis, values] of Object.entries(layer.axes ?? {})) {
     if (!axes.includes(axis)) {
       throw new ConfigError(
@@ -117,7 +117,7 @@ function checkDefinitions(layer: Layer, { file, grid, locate }: Known): void {
   for (const name of Object.keys(layer.define ?? {})) {
     const path = ["define", name];
     if (Object.hasOwn(file.include, name)) {
-      const included = join("experiments", file.include[name]!);
+      const included = join("experiments", file.experiment, file.include[name]!);
       throw new ConfigError(
         locate(path, `$${name} is what is included from ${included}; change that file`),
       );
@@ -168,26 +168,35 @@ function leaves(value: unknown, path: readonly string[]): (readonly string[])[] 
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]));
 }
 
+/** All axes with the values that this run, the file or any of its profiles has. */
+export function knownAxes(
+  file: ExperimentFile,
+  grid: Known["grid"],
+): Readonly<Record<string, readonly string[]>> {
+  const grids = [{ grid }, file, ...Object.values(file.profiles)];
+  const axes = new Set(grids.flatMap((one) => Object.keys(one.grid ?? {})));
+  return Object.fromEntries(
+    Array.from(axes, (axis) => {
+      const values = grids.flatMap((one) => gridOf(one, axis)).concat(listed(file, axis));
+      return [axis, [...new Set(values)]];
+    }),
+  );
+}
+
 /**
  * An exclusion must name axes and values that there are: of this run's grid, or of one that the file
  * has for another profile.
  */
 function checkExclude({ file, grid, exclude, locate }: Known): void {
   const axes = Object.keys(grid);
-  const values = new Map(axes.map((axis) => [
-    axis,
-    new Set(
-      [{ grid }, file, ...Object.values(file.profiles)].flatMap((one) => gridOf(one, axis))
-        .concat(listed(file, axis)),
-    ),
-  ]));
+  const values = knownAxes(file, grid);
   for (const [index, entry] of exclude.entries()) {
     for (const [axis, excluded] of Object.entries(entry)) {
       const path = ["exclude", index, axis];
-      const known = values.get(axis);
-      if (known === undefined) {
+      if (!axes.includes(axis)) {
         throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
       }
+      const known = new Set(values[axis]);
       const position = excluded.findIndex((value) => !known.has(String(value)));
       if (position < 0) continue;
       const value = String(excluded[position]);

@@ -1,12 +1,14 @@
 /**
- * YAML files as the user wrote them, with the line of every key, so that a message can point at it.
+ * Files as the user wrote them, with the line of every value, so that a message can point at it.
  *
  * @module
  */
+import { extname } from "node:path";
 import { parse } from "@std/yaml";
 import { ConfigError } from "../errors.ts";
 import { canonical, NotJsonError } from "../key/canonical.ts";
 import { clip } from "../suggestion.ts";
+import { type Format, FormatError, FORMATS } from "./formats.ts";
 import { type Lines, linesOf } from "./lines.ts";
 
 /** Keys and list positions from the top of a document to a value. */
@@ -15,23 +17,24 @@ export type Path = readonly (string | number)[];
 /** A message about what is at a path, with its file and line. */
 export type Locate = (path: Path, what: string) => string;
 
-/** A parsed YAML file. */
+/** A parsed file. */
 export interface Document {
   /** Path as shown in messages. */
   readonly name: string;
   readonly text: string;
   readonly value: unknown;
+  readonly format: Format;
 }
 
 /** Far above what a person writes; to find a line in more takes long. */
 const MAX_BYTES = 1 << 19;
 
 /**
- * Reads and parses a YAML file.
+ * Reads and parses a file: CSV or Markdown by its name, any other as YAML.
  *
  * @param name Its path in messages.
  * @param unreadable The error to throw if it cannot be read: it may point at where it is named.
- * @throws {ConfigError} If it cannot be read, is not YAML or holds what JSON cannot; the message
+ * @throws {ConfigError} If it cannot be read, is not of its format or holds what JSON cannot; the message
  * has the line where there is one.
  */
 export function readDocument(
@@ -40,14 +43,15 @@ export function readDocument(
   unreadable = (why: string) => new ConfigError(`Cannot read ${name}: it ${why}`),
 ): Document {
   const text = readText(path, unreadable);
+  const format = FORMATS[extname(name)] ?? YAML;
   let value: unknown;
   try {
-    value = parseYaml(text);
+    value = format.parse(text);
   } catch (error) {
-    if (!(error instanceof YamlError)) throw error;
+    if (!(error instanceof FormatError)) throw error;
     throw new ConfigError(`${name}${error.position}: ${error.message}`, { cause: error });
   }
-  const document = { name, text, value };
+  const document = { name, text, value, format };
   try {
     canonical(value);
   } catch (error) {
@@ -117,36 +121,24 @@ function kindOf(info: Deno.FileInfo): string {
   return info.isFifo ? "a named pipe" : info.isSocket ? "a socket" : "a device";
 }
 
-/** Why a text is not YAML. */
-export class YamlError extends Error {
-  override name = "YamlError";
-  /** `:LINE:COLUMN`, or nothing where none is known. */
-  readonly position: string;
-
-  constructor(message: string, position: string, options: ErrorOptions) {
-    super(message, options);
-    this.position = position;
-  }
-}
-
 /**
  * Parses YAML 1.2's core types: dates and the like stay text.
  *
- * @throws {YamlError} If it is not YAML.
+ * @throws {FormatError} If it is not YAML.
  */
 export function parseYaml(text: string): unknown {
   try {
     return parse(text, { schema: "core" });
   } catch (cause) {
     if (cause instanceof RangeError) {
-      throw new YamlError("lists and maps are nested too deeply", "", { cause });
+      throw new FormatError("lists and maps are nested too deeply", "", { cause });
     }
     if (!(cause instanceof SyntaxError)) throw cause;
     const [first = "", ...rest] = cause.message.split("\n");
     const position = /at line (\d+), column (\d+)/.exec(first);
     const what = clip(first.replace(/ at line \d+, column \d+:?/, ""));
     const excerpt = rest.join("\n").trimEnd();
-    throw new YamlError(
+    throw new FormatError(
       `not valid YAML: ${what}${excerpt && `\n${excerpt}`}`,
       position ? `:${position[1]}:${position[2]}` : "",
       { cause },
@@ -174,14 +166,23 @@ export function hasPath(root: unknown, path: Path): boolean {
   return parent !== null && typeof parent === "object" && Object.hasOwn(parent, last);
 }
 
-const lines = new WeakMap<Document, Lines>();
+const lines = new WeakMap<object, Lines>();
+
+const YAML: Format = {
+  parse: parseYaml,
+  place(document, path) {
+    if (path.length === 0) return { line: undefined, key: path };
+    let find = lines.get(document);
+    if (find === undefined) lines.set(document, find = linesOf(document.text));
+    return { line: find(path), key: path };
+  },
+};
 
 /** A message about a value in a document: `file:line: key.path: what`. */
 export function at(document: Document, path: Path, what: string): string {
-  if (path.length === 0) return `${document.name}: ${clip(what, 1000)}`;
-  let find = lines.get(document);
-  if (find === undefined) lines.set(document, find = linesOf(document.text));
-  const line = find(path);
-  const place = `${document.name}${line === undefined ? "" : `:${line}`}`;
-  return `${place}: ${clip(path.join("."))}: ${clip(what, 1000)}`;
+  const { name, format } = document;
+  const { line, key } = format.place(document, path);
+  const place = `${name}${line === undefined ? "" : `:${line}`}`;
+  const named = key.length === 0 ? place : `${place}: ${clip(key.join("."))}`;
+  return `${named}: ${clip(what, 1000)}`;
 }

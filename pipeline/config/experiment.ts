@@ -8,12 +8,12 @@ import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
 import { clip, suggestion } from "../suggestion.ts";
 import { at, type Locate, type Path } from "./document.ts";
-import { checkLayers } from "./checks.ts";
+import { checkLayers, knownAxes } from "./checks.ts";
 import { type ExperimentFiles, readFiles } from "./files.ts";
 import { documentLayer, type Layer, optionLayer } from "./layer.ts";
 import { resolveMirror } from "./mirror.ts";
-import { bindNodes, checkReferences, type Node } from "./nodes.ts";
-import { paramsOf } from "./params.ts";
+import { bindNodes, checkReferences, type Node, propagateExactness } from "./nodes.ts";
+import { paramsOf, writtenParams } from "./params.ts";
 import { type Coordinates, definitionsOf } from "./references.ts";
 import type { Profile } from "./schema.ts";
 
@@ -25,11 +25,15 @@ export interface Experiment {
   readonly modified: boolean;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
+  /** All axes with the values that any profile has, as text. */
+  readonly axes: Readonly<Record<string, readonly string[]>>;
   /** Mirror folder or base URL of downloads, from `--mirror` or the file. */
   readonly mirror: string | undefined;
   readonly exclude: readonly Readonly<Record<string, readonly (string | number)[]>>[];
   /** Validated params of a node's instance. Throws {@linkcode ConfigError} at the offending line. */
   params(node: Node, coordinates: Coordinates): Json;
+  /** A message that points at the line where a param of a node's instance is written. */
+  locateParam(instance: { node: Node; at: Coordinates }, path: Path, what: string): string;
   /** A message that points at the line of a node's entry. */
   locate(path: Path, what: string): string;
 }
@@ -46,7 +50,7 @@ export interface ExperimentOptions {
 }
 
 /**
- * Reads and validates `experiments/NAME.yaml`.
+ * Reads and validates `experiments/NAME/experiment.yaml`.
  *
  * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
  */
@@ -61,7 +65,13 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     Object.fromEntries(Object.entries(entry).map(([axis, value]) => [axis, [value].flat()]))
   );
   const axes = Object.keys(grid);
-  const nodes = bindNodes(file, { axes, stages: options.stages, locate });
+  const all = knownAxes(file, grid);
+  const nodes = bindNodes(file, {
+    axes,
+    known: Object.keys(all),
+    stages: options.stages,
+    locate,
+  });
   checkLayers(layers, { file, grid, exclude, locate });
   checkReferences(nodes, locate);
   const mirror = resolveMirror(
@@ -80,12 +90,14 @@ export function loadExperiment(name: string, options: ExperimentOptions): Experi
     name: file.experiment,
     profile: options.profile,
     modified: options.set.length > 0,
-    nodes,
+    nodes: propagateExactness(nodes),
     grid,
+    axes: all,
     exclude,
     mirror,
     locate,
     params: (node, coordinates) => paramsOf(node, coordinates, source),
+    locateParam: ({ node, at }, path, what) => writtenParams(node, at, source).point(path, what),
   };
 }
 

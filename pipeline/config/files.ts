@@ -5,6 +5,7 @@
  */
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { ConfigError } from "../errors.ts";
+import { lookAt, sortedEntries } from "../files.ts";
 import { clip, suggestion } from "../suggestion.ts";
 import { at, type Document, readDocument } from "./document.ts";
 import { broken, violations } from "./issues.ts";
@@ -18,15 +19,20 @@ export interface ExperimentFiles {
   readonly included: ReadonlyMap<string, Document>;
 }
 
+/** Where an experiment's file is below the project's root. */
+export function experimentPath(name: string): string {
+  return `experiments/${name}/experiment.yaml`;
+}
+
 /**
- * Reads and validates `experiments/NAME.yaml` and what it includes.
+ * Reads and validates `experiments/NAME/experiment.yaml` and what it includes.
  *
  * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
  */
 export function readFiles(name: string, root: string): ExperimentFiles {
-  const relative = `experiments/${name}.yaml`;
+  const relative = experimentPath(name);
   const known = experimentNames(root);
-  if (!experimentName.safeParse(name).success || !known.includes(name)) {
+  if (!known.includes(name)) {
     throw new ConfigError(
       `Cannot find ${clip(relative)}: no experiment "${clip(name)}"${suggestion(name, known)}`,
     );
@@ -34,7 +40,7 @@ export function readFiles(name: string, root: string): ExperimentFiles {
   const document = readDocument(join(root, relative), relative);
   const file = validate(document);
   if (file.experiment !== name) {
-    const rule = `must be the file's name, "${name}", found "${file.experiment}"`;
+    const rule = `must be the folder's name, "${name}", found "${file.experiment}"`;
     throw new ConfigError(at(document, ["experiment"], rule));
   }
   const included = new Map<string, Document>();
@@ -61,13 +67,13 @@ function validate(document: Document): ExperimentFile {
   throw broken(found, ({ path, message }) => at(document, path, message));
 }
 
-/** Names of the experiments in a project, sorted. */
+/** Names of the experiments in a project, sorted: of the folders that hold an `experiment.yaml`. */
 export function experimentNames(root: string): string[] {
-  try {
-    return [...Deno.readDirSync(join(root, "experiments"))]
-      .filter((entry) => entry.name.endsWith(".yaml"))
-      .map((entry) => entry.name.slice(0, -".yaml".length)).sort();
-  } catch {
-    return [];
-  }
+  return sortedEntries(join(root, "experiments")).map(({ name }) => name)
+    .filter((name) => isExperimentName(name) && lookAt(join(root, experimentPath(name))));
+}
+
+/** Whether an experiment may have a name. */
+export function isExperimentName(name: string): boolean {
+  return experimentName.safeParse(name).success;
 }

@@ -6,14 +6,9 @@
 import { z } from "zod";
 import { ConfigError } from "../errors.ts";
 import { yamlNumber } from "../key/canonical.ts";
+import type { Violation } from "../stage.ts";
 import { clip, nearName, suggestion } from "../suggestion.ts";
 import { type Path, valueAt } from "./document.ts";
-
-/** One violation: where, below the validated value, and what. */
-export interface Violation {
-  readonly path: Path;
-  readonly message: string;
-}
 
 /** All violations of a schema by a value. */
 export function violations(schema: z.ZodType, value: unknown, error: z.ZodError): Violation[] {
@@ -22,14 +17,17 @@ export function violations(schema: z.ZodType, value: unknown, error: z.ZodError)
 
 const MAX_SHOWN = 20;
 
-/** The error that lists violations; `place` says where each is. */
-export function broken(
-  found: readonly Violation[],
-  place: (violation: Violation) => string,
-): ConfigError {
-  const lines = [...new Set(found.slice(0, MAX_SHOWN).map(place))];
-  if (found.length > MAX_SHOWN) lines.push(`and ${found.length - MAX_SHOWN} more`);
-  return new ConfigError(lines.join("\n"));
+/** The error that lists violations, equal ones once; `place` says where each is. */
+export function broken<T>(found: readonly T[], place: (violation: T) => string): ConfigError {
+  const lines = new Set<string>();
+  let more = found.length;
+  for (const violation of found) {
+    if (lines.size === MAX_SHOWN) break;
+    lines.add(place(violation));
+    more--;
+  }
+  if (more > 0) lines.add(`and ${more} more`);
+  return new ConfigError([...lines].join("\n"));
 }
 
 /** Types as people call them. */

@@ -8,7 +8,8 @@
 import { ConfigError } from "../errors.ts";
 import { canonical, NotJsonError } from "../key/canonical.ts";
 import { clip, suggestion } from "../suggestion.ts";
-import { at, type Document, hasPath, parseYaml, type Path, YamlError } from "./document.ts";
+import { at, type Document, hasPath, parseYaml, type Path } from "./document.ts";
+import { FormatError } from "./formats.ts";
 import { violations } from "./issues.ts";
 import { type ExperimentFile, gridValues } from "./schema.ts";
 
@@ -102,7 +103,9 @@ function parseOption(option: string, file: ExperimentFile): { path: string[]; va
     canonical(values);
     return { path, values };
   } catch (error) {
-    if (error instanceof YamlError) throw refuse(`the value must be YAML, and is ${error.message}`);
+    if (error instanceof FormatError) {
+      throw refuse(`the value must be YAML, and is ${error.message}`);
+    }
     if (error instanceof NotJsonError) throw refuse(`the value ${error.message}`);
     throw error;
   }

@@ -18,8 +18,9 @@ export interface OutputReference {
 /** A stage as an experiment wires it. */
 export interface Node {
   readonly name: string;
+  /** Its declaration, with the exactness that its outputs have here. */
   readonly stage: Stage;
-  /** Grid axes, in the order they stand in instance names. */
+  /** Axes of this run's grid, in their order in instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
 }
@@ -27,34 +28,41 @@ export interface Node {
 /**
  * The stages of a file by name.
  *
+ * A stage may vary over an axis that only other profiles' grids have: in this run it has none.
+ *
  * @param o.axes Of the grid.
+ * @param o.known Of all profiles' grids.
  * @throws {ConfigError} If a definition, an axis or an input is not there.
  */
 export function bindNodes(
   file: ExperimentFile,
-  o: { axes: readonly string[]; stages: ReadonlyMap<string, Stage>; locate: Locate },
+  o: {
+    readonly axes: readonly string[];
+    readonly known: readonly string[];
+    readonly stages: ReadonlyMap<string, Stage>;
+    readonly locate: Locate;
+  },
 ): Map<string, Node> {
-  const { axes, stages, locate } = o;
+  const { axes, known, stages, locate } = o;
   const nodes = new Map<string, Node>();
   for (const [name, entry] of Object.entries(file.stages)) {
     const wanted = entry.stage ?? name;
     const stage = stages.get(wanted);
     if (!stage) {
-      const known = [...stages.keys()];
-      throw new ConfigError(
-        locate(["stages", name], `no stage definition "${wanted}"${suggestion(wanted, known)}`),
-      );
+      const near = suggestion(wanted, [...stages.keys()]);
+      throw new ConfigError(locate(["stages", name], `no stage definition "${wanted}"${near}`));
     }
     for (const [index, axis] of entry.each.entries()) {
       const path = ["stages", name, "each", index];
-      if (!axes.includes(axis)) {
-        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
+      if (!known.includes(axis)) {
+        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, known)}`));
       }
       if (entry.each.indexOf(axis) < index) {
         throw new ConfigError(locate(path, `"${axis}" is listed twice`));
       }
     }
-    nodes.set(name, { name, stage, each: entry.each, inputs: bindInputs(name, entry, o, stage) });
+    const each = entry.each.filter((axis) => axes.includes(axis));
+    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage) });
   }
   return nodes;
 }
@@ -92,7 +100,7 @@ function bindInputs(
   return inputs;
 }
 
-/** @throws {ConfigError} If an input names no output, or one that its stage may not read. */
+/** @throws {ConfigError} If an input names no output. */
 export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
   for (const node of nodes.values()) {
     for (const [input, references] of Object.entries(node.inputs)) {
@@ -110,20 +118,34 @@ export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate
             locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
           );
         }
-        if (upstream.stage.outputs[output]!.exactness !== "measured") continue;
-        const other = Object.entries(node.stage.outputs)
-          .find(([, { exactness }]) => exactness !== "measured");
-        if (other !== undefined) {
-          throw new ConfigError(locate(
-            path,
-            `outputs of a stage that reads timings must all be measured, found ${from}.${output} ` +
-              `measured and ${node.name}.${other[0]} ${
-                other[1].exactness
-              }; read it in a stage of ` +
-              "its own",
-          ));
-        }
       }
     }
   }
+}
+
+/**
+ * The nodes with the exactness that their outputs have where they are: what a stage makes of timings
+ * differs each time too, whatever it declares. References must have been checked.
+ */
+export function propagateExactness(nodes: ReadonlyMap<string, Node>): Map<string, Node> {
+  const settled = new Map<string, Node>();
+  const settle = (node: Node): Node => {
+    const before = settled.get(node.name);
+    if (before) return before;
+    // Ends a cycle, which is refused when the graph is built.
+    settled.set(node.name, node);
+    const readsTimings = Object.values(node.inputs).flat().some(({ node: from, output }) =>
+      settle(nodes.get(from)!).stage.outputs[output]!.exactness === "measured"
+    );
+    const now = readsTimings ? { ...node, stage: allMeasured(node.stage) } : node;
+    settled.set(node.name, now);
+    return now;
+  };
+  return new Map([...nodes].map(([name, node]) => [name, settle(node)]));
+}
+
+function allMeasured(stage: Stage): Stage {
+  const outputs = Object.entries(stage.outputs)
+    .map(([name, spec]) => [name, { ...spec, exactness: "measured" }] as const);
+  return { ...stage, outputs: Object.fromEntries(outputs) };
 }

@@ -27,7 +27,34 @@ export interface ParamsSource {
  * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
  */
 export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
-  const { layers, definitions, axes, mirror } = source;
+  const { mirror } = source;
+  const { values, origins, point } = writtenParams(node, coordinates, source);
+  const plain = (value: unknown): Json => {
+    try {
+      return canonical(value);
+    } catch (error) {
+      if (!(error instanceof NotJsonError)) throw error;
+      throw new ConfigError(point(error.path, error.message));
+    }
+  };
+  // A few references can stand for very much: not to be validated before it is known how much.
+  if (origins.length > 0) plain(values);
+  const parsed = node.stage.params.safeParse(values);
+  if (!parsed.success) {
+    const found = violations(node.stage.params, values, parsed.error);
+    throw broken(found, ({ path, message }) => point(path, message));
+  }
+  const params = plain(parsed.data);
+  return node.stage.settle ? plain(node.stage.settle(params, { mirror })) : params;
+}
+
+/** An instance's params as the layers have them, and what points at where one is written. */
+export function writtenParams(
+  node: Node,
+  coordinates: Coordinates,
+  source: ParamsSource,
+): { readonly values: unknown; readonly origins: readonly Origin[]; readonly point: Locate } {
+  const { layers, definitions, axes } = source;
   const paths: Path[] = [
     ["stages", node.name, "params"],
     ...node.each.map((axis) => ["axes", axis, String(coordinates[axis]), node.name]),
@@ -48,23 +75,7 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     place,
   });
   const point: Locate = (path, what) => pointAt(path, what, { origins, definitions, place });
-  const plain = (value: unknown): Json => {
-    try {
-      return canonical(value);
-    } catch (error) {
-      if (!(error instanceof NotJsonError)) throw error;
-      throw new ConfigError(point(error.path, error.message));
-    }
-  };
-  // A few references can stand for very much: not to be validated before it is known how much.
-  if (origins.length > 0) plain(values);
-  const parsed = node.stage.params.safeParse(values);
-  if (!parsed.success) {
-    const found = violations(node.stage.params, values, parsed.error);
-    throw broken(found, ({ path, message }) => point(path, message));
-  }
-  const params = plain(parsed.data);
-  return node.stage.settle ? plain(node.stage.settle(params, { mirror })) : params;
+  return { values, origins, point };
 }
 
 /** Points at a param in the last layer that has it, or at what is nearest above it. */

@@ -65,7 +65,7 @@ export const experimentSchema = z.strictObject({
   title: z.string().optional(),
   mirror: mirror.optional(),
   include: z.record(name, z.string()).default({}).describe(
-    "Other YAML files, by the name under which $name refers to them",
+    "YAML, CSV and Markdown files, by the name under which $name refers to them",
   ),
   define: values.default({}).describe("Values that $name refers to"),
   axes: z.record(name, axisOverrides).default({}),

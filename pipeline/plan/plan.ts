@@ -27,8 +27,8 @@ export type Decision =
 
 /** What a plan is made from. */
 export interface PlanInput {
-  /** The ingredients all instances of a stage share. */
-  readonly shared: (stage: string) => Ingredients;
+  /** The ingredients all instances of a node share. */
+  readonly shared: (node: string) => Ingredients;
   /**
    * The outputs of a key, if it has a trace and all of them are there; with `whole`, if every byte of
    * them is as it was, as far as the plan is for acting on.
@@ -71,7 +71,7 @@ export async function decide(
   outputs: (upstream: Instance) => Trace["outputs"],
   input: PlanInput,
 ): Promise<Exclude<Decision, { action: "wait" }>> {
-  const shared = input.shared(instance.node.stage.name);
+  const shared = input.shared(instance.node.name);
   const ingredients = ingredientsOf(instance, shared, inputDigests(instance, outputs));
   const key = keyOf(ingredients);
   if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };

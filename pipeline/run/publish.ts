@@ -1,6 +1,6 @@
 /**
- * Writes copies of published outputs to `outputs/`, for people, and records which run wrote which. A
- * file there is a copy, never a link: whoever edits it can't damage the store.
+ * Writes copies of published outputs to `outputs/EXPERIMENT.PROFILE/`, for people, and records which
+ * run wrote which. A file there is a copy, never a link: whoever edits it can't damage the store.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Listener } from "../event.ts";
 import type { Graph, Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Content, OutputsFolder } from "../store/outputs_folder.ts";
-import { parentsOf, publishPathProblem, TRACE_PAGE } from "../store/paths.ts";
+import { parentsOf, publishPathProblem } from "../store/paths.ts";
 import { readSealed, writeSealed } from "../store/sealed.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
 import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
@@ -38,8 +38,8 @@ export type Results = ReadonlyMap<
 export interface PublishingRun {
   /** `fusion.smoke`. */
   readonly name: string;
-  /** Whether these are all its results: then what it published before and does not now is removed. */
-  readonly whole: boolean;
+  /** Whether what was published under its name before, and is not now, is removed. */
+  readonly replaces: boolean;
   /** Where `outputs/` is. */
   readonly folder: string;
 }
@@ -76,10 +76,10 @@ function isPublication(value: unknown): boolean {
  *
  * @throws {ConfigError} At a path that may not be used.
  */
-export function checkPublishPaths(graph: Graph): void {
+export function checkPublishPaths(graph: Graph, run: string): void {
   for (const { name, node, params } of graph) {
     for (const { publish } of Object.values(node.stage.outputs)) {
-      if (publish !== undefined) checkPath(publish(params), name);
+      if (publish !== undefined) checkPath(`${run}/${publish(params)}`, name);
     }
   }
 }
@@ -89,9 +89,9 @@ function checkPath(path: string, instance: string): void {
   if (problem === undefined) return;
   throw new ConfigError(
     `Cannot publish ${
-      JSON.stringify(path)
-    }, which ${instance} writes: the path below outputs/ must ` +
-      `${problem}`,
+      JSON.stringify(`outputs/${path}`)
+    }, which ${instance} writes: the path must ` +
+      problem,
   );
 }
 
@@ -124,14 +124,14 @@ function staleOf(
   files: Publications,
 ): [string, Publication][] {
   return Object.entries(before).filter(([path, { run: owner }]) =>
-    run.whole && owner === run.name && !Object.hasOwn(files, path)
+    run.replaces && owner === run.name && !Object.hasOwn(files, path)
   );
 }
 
 /**
  * Brings `outputs/` up to date with a run's results: writes what is missing or differs. What someone
- * changed or put there is set aside in the store. After a whole run it removes what an earlier run of
- * that name published and this one does not, unless someone changed it.
+ * changed or put there is set aside in the store. After a run that replaces the last one of its name it
+ * removes what that published and this one does not, unless someone changed it.
  *
  * @returns What the results publish, written now or there before.
  * @throws {ConfigError} If a path may not be used, or two instances publish at one; then nothing was
@@ -184,8 +184,9 @@ async function collect(
   for (const [{ name: instance, node, params }, { key, outputs }] of results) {
     for (const [name, output] of Object.entries(outputs)) {
       // Of the declaration as it is now: a path is no part of a key, nor of what was made under it.
-      const place = node.stage.outputs[name]?.publish?.(params);
-      if (place === undefined) continue;
+      const own = node.stage.outputs[name]?.publish?.(params);
+      if (own === undefined) continue;
+      const place = `${run}/${own}`;
       const found: [string, Content][] = output.kind === "file"
         ? [[place, output]]
         : Object.entries(await manifestOf(output, instance, store))
@@ -227,12 +228,6 @@ function checkFree(
   instance: string,
   files: ReadonlyMap<string, Publication>,
 ): void {
-  if (overlaps(path, TRACE_PAGE)) {
-    throw new ConfigError(
-      `Cannot publish outputs/${path}: the place is taken by the trace page, and ${instance} writes ` +
-        "there too; publish it elsewhere",
-    );
-  }
   const other = files.get(path);
   if (other) {
     throw new ConfigError(
@@ -240,8 +235,4 @@ function checkFree(
         `${other.instance} and ${instance} write it`,
     );
   }
-}
-
-function overlaps(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }

@@ -165,8 +165,7 @@ function copy(from: string, to: string): void {
 /** What is published and locked, and what `count` made. */
 function resultsOf(root: string): Record<string, string> {
   const paths = [
-    ...filesBelow(join(root, "outputs/report")),
-    ...filesBelow(join(root, "outputs/parts")),
+    ...filesBelow(join(root, "outputs/toy.smoke")),
     join(root, "lock/toy.smoke.lock"),
     join(root, "lock/counting.smoke.lock"),
   ];
@@ -188,11 +187,10 @@ Deno.test("each of 1,000 alterations is found by the audit or healed by the next
   writeStage(toy, COUNTING);
   toy.write("main.ts", mainText(STAGES));
   toy.write(
-    "experiments/counting.yaml",
+    "experiments/counting/experiment.yaml",
     "experiment: counting\nstages: { count: {} }\nprofiles: { smoke: {} }\n",
   );
-  const experiments = ["toy", "counting"];
-  const project: Project = projectAt(root, { stages: STAGES, experiments });
+  const project: Project = projectAt(root, { stages: STAGES, experiment: "toy" });
   await reproduceHere(project, COUNT);
   await reproduceHere(project);
   const expected = resultsOf(root);

@@ -42,8 +42,12 @@ Deno.test("graph draws stages with the number of their instances, in Mermaid and
 
 Deno.test("what the two languages would read as theirs is escaped in labels", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "  seed: [1, 2]", `  seed: ['"]-->x;#lt;<b>\\\\', end]`);
-  project.edit("experiments/toy.yaml", "params: { seed: $seed }", "params: { seed: 1 }");
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "  seed: [1, 2]",
+    `  seed: ['"]-->x;#lt;<b>\\\\', end]`,
+  );
+  project.edit("experiments/toy/experiment.yaml", "params: { seed: $seed }", "params: { seed: 1 }");
   const mermaid = (await project.run(["graph", "--all"])).stdout;
   // As mermaid.js.org documents: a code point between # and ; in a label.
   assertStringIncludes(

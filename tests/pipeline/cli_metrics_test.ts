@@ -51,8 +51,8 @@ steps
 
 Deno.test("a name with a comma or a quote stays one cell of the CSV", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "  seed: [1, 2]", `  seed: ['a,"b']`);
-  project.edit("experiments/toy.yaml", "seed: $seed", "seed: 1");
+  project.edit("experiments/toy/experiment.yaml", "  seed: [1, 2]", `  seed: ['a,"b']`);
+  project.edit("experiments/toy/experiment.yaml", "seed: $seed", "seed: 1");
   await project.executed();
   const { stdout } = await project.run(["metrics", "--format", "csv"]);
   assertEquals(parse(stdout)[1], ['steps/ann/a,"b', "steps", "ann", 'a,"b', "40"]);

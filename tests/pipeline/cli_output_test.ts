@@ -28,10 +28,10 @@ async function onTerminal(
 Deno.test("every command's text fits 80 columns on a pipe, but for words that are longer", async () => {
   using project = toyProject();
   const [before, now] = ["A b ".repeat(30), "C d ".repeat(30)];
-  project.edit("experiments/toy.yaml", "text: Ann }", `text: "${before}" }`);
+  project.edit("experiments/toy/experiment.yaml", "text: Ann }", `text: "${before}" }`);
   await project.executed();
   Deno.copyFileSync(project.path("lock/toy.smoke.lock"), project.path("before.lock"));
-  project.edit("experiments/toy.yaml", before, now);
+  project.edit("experiments/toy/experiment.yaml", before, now);
   const commands = [
     ...[["plan"], ["plan", "--all"], ["status"], ["metrics"], ["why", "word/ann"], [
       "why",
@@ -83,7 +83,7 @@ Deno.test("on a terminal what runs is shown below and taken away; on a dumb one 
 Deno.test("a command whose reader has gone ends at once, with the code of a broken pipe", async () => {
   using project = toyProject();
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "seed: [1, 2]",
     `seed: [${Array.from({ length: 2000 }, (_, i) => i)}]`,
   );

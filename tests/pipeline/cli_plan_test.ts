@@ -49,8 +49,8 @@ Deno.test("plan --all lists every instance that is to run, as reproduce --dry-ru
 Deno.test("reasons that differ by instance are counted; an ingredient whose values differ is one reason", async () => {
   using project = toyProject();
   await project.executed();
-  project.edit("experiments/toy.yaml", "text: Ann }", "text: Anne }");
-  project.edit("experiments/toy.yaml", "bob: {", "bob: { steps: { rate: 3 },");
+  project.edit("experiments/toy/experiment.yaml", "text: Ann }", "text: Anne }");
+  project.edit("experiments/toy/experiment.yaml", "bob: {", "bob: { steps: { rate: 3 },");
   await project.executed("--only", "word");
   const edited = await lines(project, "plan");
   const at = edited.findIndex((line) => line.startsWith("steps"));
@@ -59,7 +59,7 @@ Deno.test("reasons that differ by instance are counted; an ingredient whose valu
     "  name 2 × seed 2  2: inputs.text: 17239b6e2501… → 9a4748364820…",
     "  2: params.rate: 1 → 3",
   ]);
-  project.edit("experiments/toy.yaml", "text: Bob }", "text: Rob }");
+  project.edit("experiments/toy/experiment.yaml", "text: Bob }", "text: Rob }");
   await project.executed("--only", "word");
   const both = await lines(project, "plan", "--set", "steps.rate=1");
   assertStringIncludes(both.join("\n"), "name 2 × seed 2  inputs.text differs");
@@ -85,12 +85,56 @@ Deno.test("of several changes the reason is what the user edited: params, then i
 Deno.test("a plan of long names and long reasons fits 80 columns", async () => {
   using project = toyProject();
   const [before, now] = ["A b ".repeat(40), "C d ".repeat(40)];
-  project.edit("experiments/toy.yaml", "text: Ann }", `text: "${before}" }`);
+  project.edit("experiments/toy/experiment.yaml", "text: Ann }", `text: "${before}" }`);
   await project.executed();
-  project.edit("experiments/toy.yaml", before, now);
-  project.edit("experiments/toy.yaml", "  seed: [1, 2]", `  seed: [1, 2, ${"3".repeat(12)}]`);
+  project.edit("experiments/toy/experiment.yaml", before, now);
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "  seed: [1, 2]",
+    `  seed: [1, 2, ${"3".repeat(12)}]`,
+  );
   for (const args of [["plan"], ["plan", "--all"], ["status"]]) {
     const wide = (await lines(project, ...args)).filter((line) => [...line].length > 80);
     assertEquals(wide, [], args.join(" "));
   }
+});
+
+Deno.test("plan prints what stages say of themselves, as lines or as a table, and as JSON", async () => {
+  using project = toyProject();
+  project.edit(
+    "stages/gather.ts",
+    "  inputs: {",
+    `  preview: async ({ title }, { grid, inputs }) => {
+    await Promise.resolve();
+    return {
+      title: title + " of seeds " + grid.seed,
+      columns: ["claim", "chance"],
+      rows: inputs.states[0].at.slice(0, 2).map(({ name, seed }) => [name + seed, "0." + seed]),
+    };
+  },
+  inputs: {`,
+  );
+  project.edit(
+    "stages/word.ts",
+    "  inputs: {",
+    '  preview: ({ text }) => text === "Ann" ? ["says " + text, "and nothing else"] : [],\n  inputs: {',
+  );
+  const said = [
+    "word/ann:",
+    "  says Ann",
+    "  and nothing else",
+    "",
+    "gather: All of seeds 1,2",
+    "  claim  chance",
+    "  ann1      0.1",
+    "  ann2      0.2",
+    "",
+  ];
+  const printed = await lines(project, "plan");
+  assertEquals(printed.slice(8, 8 + said.length), said);
+  assertStringIncludes(printed[8 + said.length]!, "toy, profile smoke");
+  const { events } = await project.run(["plan", "--json", "--only", "steps"]);
+  assertEquals(events.filter(({ event }) => event as string === "preview"), [
+    { event: "preview", instance: "word/ann", preview: ["says Ann", "and nothing else"] },
+  ] as never);
 });

@@ -144,7 +144,7 @@ steps/ann/1, steps/ann/2, steps/bob/1, steps/bob/2 go on from the last checkpoin
 
 Deno.test("--fail-fast ends the run at the first failure; without it what can go on does", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "bob: {", "bob: { steps: { fail: true },");
+  project.edit("experiments/toy/experiment.yaml", "bob: {", "bob: { steps: { fail: true },");
   const slow = ["reproduce", "--jobs", "4", "--set", "steps.delayMs=500"];
   const fast = await project.run([...slow, "--fail-fast"]);
   assertEquals(fast.code, 1);

@@ -158,7 +158,7 @@ Deno.test("exit codes tell usage and configuration, failures and success apart",
   assertEquals(await code("reproduce", "--only", "word"), 0);
   assertEquals(await code("reproduce", "--jobs", "many"), 2);
   assertEquals(await code("reproduce", "--set", "steps.fail=true"), 1);
-  project.edit("experiments/toy.yaml", "grid:", "gird:");
+  project.edit("experiments/toy/experiment.yaml", "grid:", "gird:");
   assertEquals(await code("plan"), 2);
 });
 
@@ -200,10 +200,9 @@ Deno.test("without packages and without a network there is one line that ends wi
 Deno.test("an experiment's name given as a profile, a profile's as an experiment, an instance as an operand", async () => {
   using project = toyProject();
   project.write(
-    "experiments/other.yaml",
-    project.read("experiments/toy.yaml").replace("toy", "other"),
+    "experiments/other/experiment.yaml",
+    project.read("experiments/toy/experiment.yaml").replace("toy", "other"),
   );
-  project.edit("main.ts", '["toy"]', '["toy", "other"]');
   for (
     const [args, message] of [
       [

@@ -151,7 +151,7 @@ Deno.test("audit names artifact and stage, and --repair makes only what is lost 
   const entries = locked(project);
   alter(blobPath(project, entries.get("steps/bob/2")!.outputs["state"]!), 0);
   Deno.removeSync(blobPath(project, entries.get("word/ann")!.outputs["text"]!));
-  alter(project.path("outputs/report/page.txt"), 5);
+  alter(project.path("outputs/toy.smoke/report/page.txt"), 5);
   project.write("outputs/stray.txt", "no run laid this");
   const found = await project.run(["audit"]);
   assertEquals(found.code, 1);
@@ -192,7 +192,7 @@ Deno.test("--repair sets aside a trace whose lost output no run as it stands mak
 
 Deno.test("--repair makes again what one run takes from another, which has moved on", async () => {
   using project = toyProject();
-  project.edit("experiments/toy.yaml", "smoke: {}", "smoke: {}\n  other: {}");
+  project.edit("experiments/toy/experiment.yaml", "smoke: {}", "smoke: {}\n  other: {}");
   await project.executed();
   assertEquals(await project.executed("--profile", "other"), []);
   await project.executed("--set", "steps.steps=4");
@@ -206,10 +206,10 @@ Deno.test("--repair makes again what one run takes from another, which has moved
 Deno.test("--repair gives up what a profile made that is no more", async () => {
   using project = toyProject();
   const profile = "\n  other: { stages: { steps: { params: { steps: 4 } } } }";
-  project.edit("experiments/toy.yaml", "smoke: {}", `smoke: {}${profile}`);
+  project.edit("experiments/toy/experiment.yaml", "smoke: {}", `smoke: {}${profile}`);
   await project.executed();
   await project.executed("--profile", "other", "--only", "steps");
-  project.edit("experiments/toy.yaml", profile, "");
+  project.edit("experiments/toy/experiment.yaml", profile, "");
   // 4 steps of 3 v + 1 from 1.
   Deno.removeSync(findContent(project.path("outputs/store/blobs"), "Ann 121")[0]!);
   const repaired = await project.run(["audit", "--repair"]);
@@ -312,7 +312,7 @@ Deno.test("what an interrupted run leaves is told, and removed by --repair", asy
 Deno.test("a result edited by hand is written anew, and the edit is kept and told of", async () => {
   using project = toyProject();
   await project.executed();
-  const path = "outputs/report/page.txt", result = project.read(path);
+  const path = "outputs/toy.smoke/report/page.txt", result = project.read(path);
   project.write(path, `${result}my own note\n`);
   const ended = await project.run(["reproduce"]);
   assertEquals(ended.code, 0);

@@ -76,7 +76,7 @@ Deno.test("diff tells a change that was cut off, and what did not run for it", a
   using project = toyProject();
   await project.executed();
   project.write("before.lock", project.read("lock/toy.smoke.lock"));
-  project.edit("experiments/toy.yaml", "{ text: Ann }", "{ text: Ann, style: loud }");
+  project.edit("experiments/toy/experiment.yaml", "{ text: Ann }", "{ text: Ann, style: loud }");
   await project.executed();
   const lines = await diffLines(project, project.path("before.lock"), "toy.smoke");
   assertEquals(pick(lines, "instance", "instance", "standing"), [["word/ann", "unmoved"]]);
@@ -92,7 +92,7 @@ Deno.test("diff tells instances of one run only, and what they changed", async (
   using project = toyProject();
   await project.executed();
   project.write("before.lock", project.read("lock/toy.smoke.lock"));
-  project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [2, 3]");
+  project.edit("experiments/toy/experiment.yaml", "seed: [1, 2]", "seed: [2, 3]");
   await project.executed();
   const [before, now] = [project.path("before.lock"), project.path("lock/toy.smoke.lock")];
   const lines = await diffLines(project, before, now);
@@ -138,7 +138,7 @@ Deno.test("diff names the words of a JSON result that changed, and its page esca
   const text = (verdict: string) =>
     JSON.stringify(JSON.stringify({ claims: [{ id: "A1", verdict, mean: verdict.length }] }));
   const set = (verdict: string) => ["--set", `name.ann.word.text=${text(verdict)}`];
-  project.edit("experiments/toy.yaml", "{ text: Ann }", `{ text: ${text("open")} }`);
+  project.edit("experiments/toy/experiment.yaml", "{ text: Ann }", `{ text: ${text("open")} }`);
   await project.executed();
   project.write("before.lock", project.read("lock/toy.smoke.lock"));
   await project.executed(...set("<b>held</b> & more"));

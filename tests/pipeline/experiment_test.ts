@@ -5,7 +5,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { experimentNames } from "../../pipeline/config/files.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { ingredientsOf, inputDigests } from "../../pipeline/plan/ingredients.ts";
@@ -60,7 +62,7 @@ const others = [
 
 /** Reads an experiment file. */
 function load(text: string, options: LoadOptions & { readonly stages?: readonly Stage[] } = {}) {
-  const files = { "x.yaml": text, "more.yaml": "deep: { value: included }\n" };
+  const files = { "experiment.yaml": text, "more.yaml": "deep: { value: included }\n" };
   return loadFiles(files, options.stages ?? [make, ...others], options);
 }
 
@@ -145,6 +147,22 @@ Deno.test("an input takes the instances that agree on every axis both vary over"
   assertEquals(bound("c/2"), ["a/one", "a/two", "b/one/2"]);
 });
 
+Deno.test("an axis that only another profile's grid has is no part of this run", () => {
+  const text = WIRING.replace("stages:\n", "axes: { way: { odd: { b: { rate: 7 } } } }\nstages:\n")
+    .replace("each: [d, s] }", "each: [d, way, s] }")
+    .replace("{ p: {} }", "{ p: {}, q: { grid: { way: [plain, odd] } } }")
+    .replace("way: { odd:", "way: { plain: {}, odd:");
+  assertEquals(names(load(text).graph), names(load(WIRING).graph));
+  const { graph } = load(text, { profile: "q" });
+  assertEquals(names(graph).filter((name) => name.startsWith("b/one")), [
+    ...["b/one/plain/1", "b/one/plain/2", "b/one/odd/1", "b/one/odd/2"],
+  ]);
+  assertEquals((params(graph, "b/one/odd/1") as { rate: number }).rate, 7);
+  assertEquals((params(graph, "b/one/plain/1") as { rate: number }).rate, 1);
+  const typo = text.replace("each: [d, way, s]", "each: [d, wey, s]");
+  assertThrows(() => load(typo), ConfigError, 'no grid axis "wey"; did you mean "way"?');
+});
+
 Deno.test("a selection brings what it needs, in order", () => {
   const { graph } = load(WIRING);
   assertEquals(names(select(graph, (name) => name === "c/2")), [
@@ -159,14 +177,17 @@ Deno.test("a selection brings what it needs, in order", () => {
 Deno.test("an input that takes one artifact refuses several, naming them and the line", () => {
   const text = WIRING.replace("one: e.out", "one: a.out");
   const error = assertThrows(() => load(text), ConfigError, 'takes exactly one "one"');
-  assertStringIncludes(error.message, "experiments/x.yaml:7: stages.c.inputs.one: c/1 takes");
+  assertStringIncludes(
+    error.message,
+    "experiments/x/experiment.yaml:7: stages.c.inputs.one: c/1 takes",
+  );
 });
 
 Deno.test("duplicate grid values and duplicate keys are refused", () => {
   assertThrows(
     () => load(WIRING.replace("s: [1, 2]", "s: [1, 1]")),
     ConfigError,
-    "experiments/x.yaml:2: grid.s.1: value 1 is listed twice",
+    "experiments/x/experiment.yaml:2: grid.s.1: value 1 is listed twice",
   );
   assertThrows(
     () => load(WIRING.replace("  e: {", "  a: { stage: make }\n  e: {")),
@@ -215,25 +236,29 @@ Deno.test("the editor's schema in experiments/ is the one this program would wri
   assertEquals(JSON.parse(written), now, "the schema is out of date; run: deno task schema");
 });
 
-Deno.test("timings may be read by a stage whose outputs are all measured, and by no other", () => {
-  const wired = (reader: string) =>
-    load(`experiment: x
-grid: {}
+Deno.test("what is made from timings is measured, however far from them, and nothing else is", () => {
+  const { experiment } = load(`experiment: x
 stages:
-  time: {}
-  reader:
-    stage: ${reader}
-    inputs: { all: time.out }
+  far: { stage: join, inputs: { one: near.out } }
+  near: { stage: both, inputs: { all: [make.out, both.out] } }
+  both: {}
+  beside: { stage: join, inputs: { one: both.table } }
+  apart: { stage: join, inputs: { one: make.out } }
+  make: {}
 profiles: { p: {} }
 `);
-  assertThrows(
-    () => wired("both"),
-    ConfigError,
-    "experiments/x.yaml:7: stages.reader.inputs.all: outputs of a stage that reads timings must " +
-      "all be measured, found time.out measured and reader.table numeric; read it in a stage of " +
-      "its own",
-  );
-  assertEquals(names(wired("time").graph), ["time", "reader"]);
+  const exactness = [...experiment.nodes].map(([name, { stage }]) => [
+    name,
+    Object.values(stage.outputs).map((output) => output.exactness).join(),
+  ]);
+  assertEquals(exactness, [
+    ["far", "measured"],
+    ["near", "measured,measured"],
+    ["both", "measured,numeric"],
+    ["beside", "exact"],
+    ["apart", "exact"],
+    ["make", "exact"],
+  ]);
 });
 
 /** Key of an instance whose inputs all hold what their own instance is called by, less the order. */
@@ -307,12 +332,12 @@ profiles: { p: {} }
   assertThrows(
     of("d, d", "make.out"),
     ConfigError,
-    'experiments/x.yaml:4: stages.make.each.1: "d" is listed twice',
+    'experiments/x/experiment.yaml:4: stages.make.each.1: "d" is listed twice',
   );
   assertThrows(
     of("d", "make.out"),
     ConfigError,
-    'experiments/x.yaml:9: stages.time.inputs.all.1: "make.out" is listed twice',
+    'experiments/x/experiment.yaml:9: stages.time.inputs.all.1: "make.out" is listed twice',
   );
 });
 
@@ -329,13 +354,13 @@ profiles: { p: {} }
   assertThrows(
     () => of("when: 2024-01-01"),
     ConfigError,
-    "experiments/x.yaml:5: stages.table.params.when: must be text, a number, true or false, null, " +
+    "experiments/x/experiment.yaml:5: stages.table.params.when: must be text, a number, true or false, null, " +
       "a list or a mapping, found a Date",
   );
   const found = assertThrows(() => of("any: !!binary aGVsbG8="), ConfigError).message;
   assertStringIncludes(
     found,
-    "experiments/x.yaml:5:29: not valid YAML: Cannot resolve unknown tag",
+    "experiments/x/experiment.yaml:5:29: not valid YAML: Cannot resolve unknown tag",
   );
 });
 
@@ -344,7 +369,7 @@ Deno.test("an error in what a reference brings in names where that is written", 
     assertThrows(() =>
       loadFiles(
         {
-          "x.yaml": `experiment: x
+          "experiment.yaml": `experiment: x
 include: { more: data/more.yaml }
 define:
   small:
@@ -360,23 +385,23 @@ profiles: { p: {} }
         { set },
       ), ConfigError).message;
   const from = (reference: string) =>
-    `\n  from experiments/x.yaml:8: stages.table.params.tables: ${reference}`;
+    `\n  from experiments/x/experiment.yaml:8: stages.table.params.tables: ${reference}`;
   assertEquals(
     of(
       "# A comment.\ntables:\n  one: { a: [1], b: [2] }\n  two:\n    c: { d: 1 }\n",
       "$more.tables",
     ),
-    'experiments/data/more.yaml:5: tables.two.c: must be a list, found {"d":1}' +
+    'experiments/x/data/more.yaml:5: tables.two.c: must be a list, found {"d":1}' +
       from("$more.tables"),
   );
   assertEquals(
     of("one: { a: [1,\n  x] }\ntwo: 3\n", "$more"),
-    'experiments/data/more.yaml:2: one.a.1: must be a number, found "x"' + from("$more") +
-      "\nexperiments/data/more.yaml:3: two: must be a mapping, found 3" + from("$more"),
+    'experiments/x/data/more.yaml:2: one.a.1: must be a number, found "x"' + from("$more") +
+      "\nexperiments/x/data/more.yaml:3: two: must be a mapping, found 3" + from("$more"),
   );
   assertEquals(
     of("", "$small.tables"),
-    "experiments/x.yaml:5: define.small.tables.one: must be a mapping, found []" +
+    "experiments/x/experiment.yaml:5: define.small.tables.one: must be a mapping, found []" +
       from("$small.tables"),
   );
   assertEquals(
@@ -385,19 +410,92 @@ profiles: { p: {} }
   );
   assertEquals(
     of("a: 1\nb: .nan\n", "{}"),
-    "experiments/data/more.yaml:2: b: must be a finite number, found .nan",
+    "experiments/x/data/more.yaml:2: b: must be a finite number, found .nan",
   );
   assertEquals(
     of("a: 1\nb: [\n", "{}").split("\n")[0],
-    "experiments/data/more.yaml:3:1: not valid YAML: Cannot read flow collection: unexpected end " +
+    "experiments/x/data/more.yaml:3:1: not valid YAML: Cannot read flow collection: unexpected end " +
       "of the stream within a flow collection",
+  );
+});
+
+/** Reads an experiment that includes one file, under its name, and hands it to a stage that checks it. */
+function including(name: string, content: string) {
+  const rows = defineStage({
+    name: "rows",
+    params: z.strictObject({
+      rows: z.array(
+        z.strictObject({ source: z.string(), value: z.string().regex(/^\d+$/, "must be digits") }),
+      )
+        .default([]),
+      text: z.string().min(1).default("-"),
+    }),
+    inputs: {},
+    outputs: { out: file },
+  }) as Stage;
+  const param = name.endsWith(".csv") ? "rows" : "text";
+  const text = `experiment: x
+include: { more: ${name} }
+stages:
+  rows:
+    params: { ${param}: $more }
+profiles: { p: {} }
+`;
+  return params(loadFiles({ "experiment.yaml": text, [name]: content }, [rows]).graph, "rows");
+}
+const brokenIn = (name: string, content: string) =>
+  assertThrows(() => including(name, content), ConfigError).message;
+
+Deno.test("an included CSV is a list of records, and an error in one names its line", () => {
+  const csv = 'source,value\n"Table 1,\nthe ""first""",5\n\n\r\nTable 2,6\r\n';
+  assertEquals(including("more.csv", csv), {
+    rows: [{ source: 'Table 1,\nthe "first"', value: "5" }, { source: "Table 2", value: "6" }],
+    text: "-",
+  });
+  assertEquals(
+    brokenIn("more.csv", `${csv}"Table\n3",x\nTable 4,"y\ny"\n`),
+    'experiments/x/more.csv:7: value: must be digits, found "x"\n' +
+      "  from experiments/x/experiment.yaml:5: stages.rows.params.rows: $more\n" +
+      'experiments/x/more.csv:9: value: must be digits, found "y\\ny"\n' +
+      "  from experiments/x/experiment.yaml:5: stages.rows.params.rows: $more",
+  );
+  const of = (content: string) => brokenIn("more.csv", content);
+  assertStringIncludes(of("source,page\na,b\n"), 'more.csv:2: page: unknown key "page"');
+  assertEquals(of(""), "experiments/x/more.csv:1: must have a header, found nothing");
+  assertEquals(
+    of("\na,,b\n"),
+    "experiments/x/more.csv:2: column 2 must have a name of its own in the header, found none",
+  );
+  assertEquals(
+    of("a,b,a\n"),
+    'experiments/x/more.csv:1: column 3 must have a name of its own in the header, found "a" twice',
+  );
+  assertEquals(
+    of('source,value\n"a\nb",1\n\nc\n'),
+    "experiments/x/more.csv:5: must have 2 fields, as the header has, found 1",
+  );
+  assertStringIncludes(of('source,value\n"a\nb",1\n\nc,d"\n'), "more.csv:5: not valid CSV: bare");
+  assertEquals(
+    of('source,value\na,"1\n'),
+    'experiments/x/more.csv:2: not valid CSV: extraneous or missing " in quoted-field',
+  );
+});
+
+Deno.test("included Markdown is one text", () => {
+  assertEquals(including("more.md", "# Title\n\nA: b.\n"), {
+    rows: [],
+    text: "# Title\n\nA: b.\n",
+  });
+  assertStringIncludes(
+    brokenIn("more.md", ""),
+    "experiments/x/more.md:1: must have at least 1 character",
   );
 });
 
 Deno.test("a line is that of the key in question, in whatever style it is written", () => {
   const of = (text: string) =>
-    assertThrows(() => loadFiles({ "x.yaml": text }, others), ConfigError).message.match(
-      /x\.yaml:(\d+)/,
+    assertThrows(() => loadFiles({ "experiment.yaml": text }, others), ConfigError).message.match(
+      /experiment\.yaml:(\d+)/,
     )?.[1];
   const file = (params: string) =>
     `experiment: x
@@ -436,7 +534,7 @@ Deno.test("a file that is included by the name of a grid axis is refused", () =>
     () =>
       load("experiment: x\ninclude: { d: more.yaml }\n" + LAYERS.slice("experiment: x\n".length)),
     ConfigError,
-    "experiments/x.yaml:2: include.d: $d is the value of a grid axis; include by another name",
+    "experiments/x/experiment.yaml:2: include.d: $d is the value of a grid axis; include by another name",
   );
 });
 
@@ -459,12 +557,12 @@ Deno.test("a value that no grid has is refused in an exclusion", () => {
   assertThrows(
     () => load(EXCLUDE),
     ConfigError,
-    'experiments/x.yaml:5: exclude.1.d.1: "tow" is no value of grid.d; did you mean "two"?',
+    'experiments/x/experiment.yaml:5: exclude.1.d.1: "tow" is no value of grid.d; did you mean "two"?',
   );
   assertThrows(
     () => load(EXCLUDE, { profile: "r" }),
     ConfigError,
-    'experiments/x.yaml:13: profiles.r.exclude.0.s: "4" is no value of grid.s; known: 1, 2, 3',
+    'experiments/x/experiment.yaml:13: profiles.r.exclude.0.s: "4" is no value of grid.s; known: 1, 2, 3',
   );
   // Of another profile's grid, or one that a file changes params for.
   assertEquals(names(load(EXCLUDE.replace("tow", "two")).graph), []);
@@ -481,17 +579,17 @@ profiles: { p: {}, q: { mirror: gone } }
   assertThrows(
     of({}),
     ConfigError,
-    'experiments/x.yaml:2: mirror: must be a folder or a URL, found "nowhere"',
+    'experiments/x/experiment.yaml:2: mirror: must be a folder or a URL, found "nowhere"',
   );
   assertThrows(
     of({ profile: "q" }),
     ConfigError,
-    'experiments/x.yaml:4: profiles.q.mirror: must be a folder or a URL, found "gone"',
+    'experiments/x/experiment.yaml:4: profiles.q.mirror: must be a folder or a URL, found "gone"',
   );
   assertThrows(
-    of({ mirror: "experiments/x.yaml" }),
+    of({ mirror: "experiments/x/experiment.yaml" }),
     ConfigError,
-    "Cannot use --mirror experiments/x.yaml: it must be a folder or a URL, and is neither",
+    "Cannot use --mirror experiments/x/experiment.yaml: it must be a folder or a URL, and is neither",
   );
   assertEquals(of({ mirror: "http://127.0.0.1:1/x" })(), "http://127.0.0.1:1/x");
   assertStringIncludes(of({ mirror: "experiments" })()!, "/experiments");
@@ -499,11 +597,11 @@ profiles: { p: {}, q: { mirror: gone } }
 
 Deno.test("every experiment file of this project names the schema that editors check it with", () => {
   const folder = new URL("../../experiments/", import.meta.url);
-  const files = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".yaml"));
-  assert(files.length > 0);
-  for (const { name } of files) {
-    const [first] = Deno.readTextFileSync(new URL(name, folder)).split("\n");
-    assertEquals(first, "# yaml-language-server: $schema=schema.json", name);
+  const names = experimentNames(fileURLToPath(new URL("../../", import.meta.url)));
+  assert(names.length > 0);
+  for (const name of names) {
+    const [first] = Deno.readTextFileSync(new URL(`${name}/experiment.yaml`, folder)).split("\n");
+    assertEquals(first, "# yaml-language-server: $schema=../schema.json", name);
   }
   assert(Deno.statSync(new URL("schema.json", folder)).isFile);
 });

@@ -47,7 +47,7 @@ function refusal(load: () => unknown): string {
 }
 
 const refusedFile = (text: string | Uint8Array, set: readonly string[] = []) =>
-  refusal(() => loadFiles({ "x.yaml": text }, stages, { set }));
+  refusal(() => loadFiles({ "experiment.yaml": text }, stages, { set }));
 
 /** As many lines, each made from its number. */
 const lines = (count: number, line: (index: number) => string) =>
@@ -57,27 +57,39 @@ const lines = (count: number, line: (index: number) => string) =>
 const BOMB = "a0: &a0 [x, x]\n" +
   lines(20, (i) => `a${i + 1}: &a${i + 1} [${Array(10).fill(`*a${i}`).join(", ")}]`);
 
-const NESTED = "experiments/x.yaml: lists and maps are nested too deeply";
+const NESTED = "experiments/x/experiment.yaml: lists and maps are nested too deeply";
 const TABLE: readonly [what: string, text: string | Uint8Array, message: string][] = [
-  ["an empty file", "", "experiments/x.yaml: must be a mapping, found null"],
-  ["a list at the top", "- 1\n", "experiments/x.yaml: must be a mapping, found [1]"],
-  ["a scalar at the top", "word\n", 'experiments/x.yaml: must be a mapping, found "word"'],
-  ["two documents", `${withParams("{}")}---\na: 1\n`, "experiments/x.yaml:6:1: not valid YAML: "],
+  ["an empty file", "", "experiments/x/experiment.yaml: must be a mapping, found null"],
+  ["a list at the top", "- 1\n", "experiments/x/experiment.yaml: must be a mapping, found [1]"],
+  [
+    "a scalar at the top",
+    "word\n",
+    'experiments/x/experiment.yaml: must be a mapping, found "word"',
+  ],
+  [
+    "two documents",
+    `${withParams("{}")}---\na: 1\n`,
+    "experiments/x/experiment.yaml:6:1: not valid YAML: ",
+  ],
   [
     "a tab",
     "experiment: x\nstages:\n\tmake: {}\n",
-    'experiments/x.yaml:3: make: unknown key "make"',
+    'experiments/x/experiment.yaml:3: make: unknown key "make"',
   ],
-  ["a key twice", "experiment: x\nexperiment: x\n", "experiments/x.yaml:2:1: not valid YAML: "],
+  [
+    "a key twice",
+    "experiment: x\nexperiment: x\n",
+    "experiments/x/experiment.yaml:2:1: not valid YAML: ",
+  ],
   [
     "bytes that are no UTF-8",
     new Uint8Array([0x61, 0x3a, 0x20, 0xff, 0xfe]),
-    "Cannot read experiments/x.yaml: it must be UTF-8 text",
+    "Cannot read experiments/x/experiment.yaml: it must be UTF-8 text",
   ],
   [
     "a huge file",
     "#".repeat(10_000_000),
-    "Cannot read experiments/x.yaml: it must have at most 524288 bytes, found more",
+    "Cannot read experiments/x/experiment.yaml: it must have at most 524288 bytes, found more",
   ],
   [
     "an alias that contains itself",
@@ -96,7 +108,7 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
       `define: { big: [${"1, ".repeat(5000)}] }\n`,
     ),
     "must have at most 4194304 values and characters, aliases written out, found more\n  from " +
-    "experiments/x.yaml:4: stages.make.params.any.",
+    "experiments/x/experiment.yaml:4: stages.make.params.any.",
   ],
   ["lists in lists in lists", "x: " + "[".repeat(250_000) + "]".repeat(250_000), NESTED],
   ["a list opened and not closed", "[".repeat(500_000), NESTED],
@@ -110,39 +122,39 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
   [
     "a number that is none",
     withParams("{ rate: .nan }"),
-    "experiments/x.yaml:4: stages.make.params.rate: must be a finite number, found .nan",
+    "experiments/x/experiment.yaml:4: stages.make.params.rate: must be a finite number, found .nan",
   ],
   [
     "an infinite number in a list",
     withParams("\n      any:\n        - 1\n        - -.inf"),
-    "experiments/x.yaml:7: stages.make.params.any.1: must be a finite number, found -.inf",
+    "experiments/x/experiment.yaml:7: stages.make.params.any.1: must be a finite number, found -.inf",
   ],
   [
     "half a character",
     withParams('{ any: "\\ud800" }'),
-    "experiments/x.yaml:4: stages.make.params.any: must be whole characters, found half of a " +
+    "experiments/x/experiment.yaml:4: stages.make.params.any: must be whole characters, found half of a " +
     "surrogate pair",
   ],
   [
     "a prototype as a key",
     withParams("{ any: { __proto__: { polluted: 1 } } }"),
-    'experiments/x.yaml:4: stages.make.params.any: must have names as its keys, found "__proto__"',
+    'experiments/x/experiment.yaml:4: stages.make.params.any: must have names as its keys, found "__proto__"',
   ],
   [
     "a prototype as a stage",
     "experiment: x\nstages: { __proto__: { params: { polluted: 1 } } }\nprofiles: { p: {} }\n",
-    'experiments/x.yaml:2: stages: must have names as its keys, found "__proto__"',
+    'experiments/x/experiment.yaml:2: stages: must have names as its keys, found "__proto__"',
   ],
   [
     "a merge key",
     withParams("{}", "define:\n  a: &a { b: 1 }\n  c: [{ d: 1 }, {\n    <<: *a }]\n"),
-    "experiments/x.yaml:9: define.c.1.<<: YAML 1.2 has no merge keys; write the entries out, each " +
+    "experiments/x/experiment.yaml:9: define.c.1.<<: YAML 1.2 has no merge keys; write the entries out, each " +
     "may be an alias",
   ],
   [
     "a constructor as a param",
     withParams("{ constructor: { prototype: { polluted: 1 } } }"),
-    'experiments/x.yaml:4: stages.make.params.constructor: unknown key "constructor"',
+    'experiments/x/experiment.yaml:4: stages.make.params.constructor: unknown key "constructor"',
   ],
   ["a name of half a million letters", `${"a".repeat(500_000)}: 1\n`, 'unknown key "aaaa'],
   [
@@ -151,7 +163,7 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
 stages:
 ${lines(9000, (i) => `  s${i}: { stage: join, inputs: { all: s${i + 1}.out } }`)}profiles: { p: {} }
 `,
-    "experiments/x.yaml:2: stages: must have at most 1000 entries, found {",
+    "experiments/x/experiment.yaml:2: stages: must have at most 1000 entries, found {",
   ],
   [
     "a stage of 21 axes",
@@ -173,7 +185,7 @@ stages:
   make: { each: [a, b, c] }
 profiles: { p: {} }
 `,
-    "experiments/x.yaml:40035: stages.make.each: a run may have at most 1000000 instances, and the " +
+    "experiments/x/experiment.yaml:40035: stages.make.each: a run may have at most 1000000 instances, and the " +
     "grid gives this stage 10000000000 (a 20000 × b 20000 × c 25)",
   ],
   [
@@ -189,7 +201,7 @@ stages:
   join: { each: [b], inputs: { all: make.out } }
 profiles: { p: {} }
 `,
-    "experiments/x.yaml:20009: stages.join.inputs.all: all instances together may have at most " +
+    "experiments/x/experiment.yaml:20009: stages.join.inputs.all: all instances together may have at most " +
     "10000000 inputs, found more",
   ],
 ];
@@ -224,7 +236,7 @@ Deno.test("--set changes no prototype and nests no deeper than a file", () => {
 
 Deno.test("a later --set wins over an earlier one, also where it goes deeper", () => {
   const of = (...set: string[]) =>
-    loadFiles({ "x.yaml": withParams("{}") }, stages, { set }).graph[0]!.params;
+    loadFiles({ "experiment.yaml": withParams("{}") }, stages, { set }).graph[0]!.params;
   assertEquals(of("make.any=1", "make.any.b=2"), { any: { b: 2 }, rate: 1 });
   assertEquals(of("make.any.b=2", "make.any=1"), { any: 1, rate: 1 });
   assertEquals(of("make.any.b=2", "make.any.c=1"), { any: { b: 2, c: 1 }, rate: 1 });
@@ -233,10 +245,10 @@ Deno.test("a later --set wins over an earlier one, also where it goes deeper", (
 Deno.test("an include is a file of the project and another than the experiment's own", () => {
   const of = (path: string) =>
     refusedFile(withParams("{}", `include:\n  more: ${JSON.stringify(path)}\n`));
-  const at = "experiments/x.yaml:7: include.more: ";
-  assertEquals(of("x.yaml"), `${at}must be another file than the experiment's own`);
-  assertEquals(of("./a/../x.yaml"), `${at}must be another file than the experiment's own`);
-  for (const path of ["../../etc/passwd", "/etc/passwd", "a/../../../x.yaml"]) {
+  const at = "experiments/x/experiment.yaml:7: include.more: ";
+  assertEquals(of("experiment.yaml"), `${at}must be another file than the experiment's own`);
+  assertEquals(of("./a/../experiment.yaml"), `${at}must be another file than the experiment's own`);
+  for (const path of ["../../../etc/passwd", "/etc/passwd", "a/../../../../x.yaml"]) {
     assertEquals(of(path), `${at}must be a file of the project, found "${path}"`);
   }
   assertEquals(of("gone.yaml"), `${at}gone.yaml must be a file, found none`);
@@ -246,8 +258,8 @@ Deno.test("an include is a file of the project and another than the experiment's
 
 Deno.test("names of ten million letters are refused by one short message", () => {
   const root = temporaryFolder();
-  Deno.mkdirSync(join(root, "experiments"));
-  Deno.writeTextFileSync(join(root, "experiments/x.yaml"), withParams("{}"));
+  Deno.mkdirSync(join(root, "experiments/x"), { recursive: true });
+  Deno.writeTextFileSync(join(root, "experiments/x/experiment.yaml"), withParams("{}"));
   const long = "a".repeat(10_000_000);
   const load = (name: string, profile: string, mirror?: string) => () =>
     loadExperiment(name, {
@@ -285,11 +297,16 @@ const PLACES: readonly [what: string, place: (path: string) => Promise<unknown>,
 for (const [what, place, found] of PLACES) {
   Deno.test(`${what} as an experiment, or included by one, is one message at once`, async () => {
     using project = toyProject();
-    await place(project.path("experiments/odd.yaml"));
-    project.edit("experiments/toy.yaml", "axes:\n", "include: { odd: odd.yaml }\naxes:\n");
+    Deno.mkdirSync(project.path("experiments/odd"));
+    await place(project.path("experiments/odd/experiment.yaml"));
+    project.edit(
+      "experiments/toy/experiment.yaml",
+      "axes:\n",
+      "include: { odd: ../odd/experiment.yaml }\naxes:\n",
+    );
     const cases = [
-      ["odd", `Cannot read experiments/odd.yaml: it ${found}`],
-      ["toy", `experiments/toy.yaml:2: include.odd: odd.yaml ${found}`],
+      ["odd", `Cannot read experiments/odd/experiment.yaml: it ${found}`],
+      ["toy", `experiments/toy/experiment.yaml:2: include.odd: ../odd/experiment.yaml ${found}`],
     ] as const;
     for (const [experiment, message] of cases) {
       const child = project.start(["plan", "--experiment", experiment]);
@@ -310,8 +327,8 @@ Deno.test({
   ignore: Deno.uid() === 0,
   fn() {
     const root = temporaryFolder();
-    Deno.mkdirSync(join(root, "experiments"));
-    Deno.writeTextFileSync(join(root, "experiments/x.yaml"), "x: 1\n", { mode: 0o000 });
+    Deno.mkdirSync(join(root, "experiments/x"), { recursive: true });
+    Deno.writeTextFileSync(join(root, "experiments/x/experiment.yaml"), "x: 1\n", { mode: 0o000 });
     const load = () =>
       loadExperiment("x", {
         root,
@@ -320,6 +337,9 @@ Deno.test({
         stages: new Map(),
         mirror: undefined,
       });
-    assertStringIncludes(refusal(load), "Cannot read experiments/x.yaml: it cannot be read: ");
+    assertStringIncludes(
+      refusal(load),
+      "Cannot read experiments/x/experiment.yaml: it cannot be read: ",
+    );
   },
 });

@@ -1,6 +1,7 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
+import { describeMachine } from "../../pipeline/key/machine.ts";
 import { streamKey, words } from "../../models/random.ts";
 import { compareWithLock, countResults } from "../../pipeline/store/lock_comparison.ts";
 import { formatLock, type Lock, type LockEntry, parseLock } from "../../pipeline/store/lockfile.ts";
@@ -144,7 +145,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   });
   project.edit("main.ts", "stages: {", 'stages: { time: () => import("./stages/time.ts"),');
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  gather:",
     "  time: { each: [name] }\n  sum: { stage: time, inputs: { seconds: time.seconds } }\n  gather:",
   );
@@ -164,10 +165,36 @@ Deno.test("the lock of what is measured is the same after every run from scratch
   const checked = await project.run(["reproduce", "--locked"]);
   assertStringIncludes(checked.stdout, "0 results differ; all 10 are as locked");
   // Without one of them, its line is missed.
-  project.edit("experiments/toy.yaml", "time: { each: [name] }", "time: {}");
+  project.edit("experiments/toy/experiment.yaml", "time: { each: [name] }", "time: {}");
   const missing = await project.run(["reproduce", "--locked"]);
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.stdout, "time/ann is in the lock, and the run has no such instance");
+});
+
+Deno.test("one stage serves exact and measured inputs: of timings it locks nothing and is keyed by machine", async () => {
+  using project = toyProject();
+  addMeasuring(project);
+  const nodes = ["word.text", "time.seconds"].map((output) =>
+    `  of_${output.split(".")[0]}: { stage: gather, inputs: { states: ${output} } }\n`
+  );
+  project.edit("experiments/toy/experiment.yaml", "  gather:", `${nodes.join("")}  gather:`);
+  project.edit("stages/gather.ts", ', publish: () => "report/page.txt"', "");
+  project.edit("stages/gather.ts", ', publish: () => "parts"', "");
+  await project.executed();
+  const lines = project.read(LOCK).split("\n");
+  const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name}  `))!;
+  assertEquals(lineOf("of_time"), "of_time  page=measured  parts=measured");
+  assertMatch(
+    lineOf("of_word"),
+    /^of_word {2}key=\w{64} {2}page=exact:\w{64} {2}parts=exact:\w{64}$/,
+  );
+  const machine = async (name: string) => {
+    const { events } = await project.run(["trace", name, "--json"]);
+    const traces = events as unknown as { instance: string; ingredients: Record<string, string> }[];
+    return traces.find(({ instance }) => instance === name)!.ingredients["machine"];
+  };
+  assertEquals(await machine("of_time"), describeMachine());
+  assertEquals(await machine("of_word"), undefined);
 });
 
 Deno.test("a new lock, other keys and other results are told apart, results being counted", async () => {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { toyProject } from "../rig/project.ts";
 
-const FILE = "experiments/toy.yaml";
+const FILE = "experiments/toy/experiment.yaml";
 
 /** An edit of the experiment file and what the message must say. */
 const EDITS: readonly [what: string, from: string, to: string, message: string][] = [
@@ -186,12 +186,12 @@ Deno.test("what is no choice is refused with the choices, once", async () => {
 
 Deno.test("a definition of the name of an included file is refused", async () => {
   using project = toyProject();
-  project.write("experiments/more.yaml", "title: Some\n");
+  project.write("experiments/toy/more.yaml", "title: Some\n");
   project.edit(FILE, "axes:\n", "include: { more: more.yaml }\naxes:\n");
   const ended = await project.run(["plan", "--set", "define.more={}"]);
   assertEquals(
     ended.stderr,
-    "--set define.more={}: $more is what is included from experiments/more.yaml; " +
+    "--set define.more={}: $more is what is included from experiments/toy/more.yaml; " +
       "change that file\n",
   );
   project.edit(FILE, "{ seed: $seed }", "{ seed: $seed, rate: $more.rate }");

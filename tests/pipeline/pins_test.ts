@@ -17,7 +17,7 @@ function downloading(port: number): TestProject {
   }
   project.write("main.ts", mainText(["download"]));
   project.write(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     `experiment: toy
 stages:
   download:

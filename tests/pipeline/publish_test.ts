@@ -10,7 +10,7 @@ import { manifestText } from "../../pipeline/store/trace.ts";
 import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
-const PAGE = "outputs/report/page.txt", RECORD = "outputs/store/published.json";
+const PAGE = "outputs/toy.smoke/report/page.txt", RECORD = "outputs/store/published.json";
 
 /** What lies in `store/aside/`: content of files, targets of links, names of other things. */
 function aside(project: TestProject): string[] {
@@ -32,7 +32,7 @@ Deno.test("no file of a user in outputs/ is overwritten, whatever the record of 
     ["the record is garbled", () => project.write(RECORD, "{}")],
     ["the record says the run wrote mine", () => {
       const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
-      record["report/page.txt"].bytes = 1;
+      record["toy.smoke/report/page.txt"].bytes = 1;
       project.write(RECORD, seal(record));
     }],
   ];
@@ -66,7 +66,7 @@ Deno.test("nothing is written through a symbolic link", async () => {
   const outside = temporaryFolder();
   const victim = join(outside, "page.txt");
   Deno.writeTextFileSync(victim, "not yours");
-  Deno.mkdirSync(project.path("outputs/report"), { recursive: true });
+  Deno.mkdirSync(project.path("outputs/toy.smoke/report"), { recursive: true });
   Deno.symlinkSync(victim, project.path(PAGE));
   await project.executed();
   assertEquals(Deno.readTextFileSync(victim), "not yours");
@@ -74,9 +74,9 @@ Deno.test("nothing is written through a symbolic link", async () => {
   assertEquals(aside(project), [victim]);
   // A folder that leads elsewhere is refused, before anything is written.
   const result = project.read(PAGE);
-  for (const name of ["report", "trace"]) {
+  for (const name of ["toy.smoke/report", "trace"]) {
     Deno.removeSync(project.path(`outputs/${name}`), { recursive: true });
-    Deno.removeSync(project.path("outputs/parts"), { recursive: true });
+    Deno.removeSync(project.path("outputs/toy.smoke/parts"), { recursive: true });
     Deno.symlinkSync(outside, project.path(`outputs/${name}`));
     const refused = await project.run(["reproduce"]);
     assertEquals(refused.code, 2);
@@ -96,8 +96,8 @@ Deno.test("a folder or a pipe in a file's place, and a file in a folder's, is se
   const result = project.read(PAGE);
   Deno.removeSync(project.path(PAGE));
   project.write(`${PAGE}/mine.txt`, "in a folder");
-  Deno.removeSync(project.path("outputs/parts"), { recursive: true });
-  project.write("outputs/parts", "in a folder's place");
+  Deno.removeSync(project.path("outputs/toy.smoke/parts"), { recursive: true });
+  project.write("outputs/toy.smoke/parts", "in a folder's place");
   await project.executed();
   assertEquals(project.read(PAGE), result);
   assertEquals(aside(project), ["in a folder's place", "page.txt"]);
@@ -116,13 +116,26 @@ Deno.test("a path to publish at that leads out of outputs/, into the store or is
       params: {},
       node: { stage: { outputs: { page: { publish: () => path } } } },
     }] as unknown as Graph;
-  for (const path of ["a", "a/b.txt", "a b/ü…", "stores/a", "a/store/b"]) {
-    checkPublishPaths(graph(path));
+  for (const path of ["a", "a/b.txt", "a b/ü…", "store/a", "trace/index.html"]) {
+    checkPublishPaths(graph(path), "x.smoke");
   }
-  const refused = ["", ".", "..", "../x", "/etc/x", "a/../../x", "a//b", "a/", "./a", "store/x"];
-  const worse = ["Store/x", "store", ".x", "a/.git/x", "a\0b", "a\nb", "a\\b", "a".repeat(300)];
+  const refused = ["", ".", "..", "../x", "/etc/x", "a/../../x", "a//b", "a/", "./a", "../store/x"];
+  const worse = [
+    "../trace/index.html",
+    "/store",
+    ".x",
+    "a/.git/x",
+    "a\0b",
+    "a\nb",
+    "a\\b",
+    "a".repeat(300),
+  ];
   for (const path of [...refused, ...worse]) {
-    assertThrows(() => checkPublishPaths(graph(path)), ConfigError, "which gather writes");
+    assertThrows(
+      () => checkPublishPaths(graph(path), "x.smoke"),
+      ConfigError,
+      "which gather writes",
+    );
   }
 });
 
@@ -134,7 +147,7 @@ Deno.test("a declared path that may not be used is refused before anything runs"
     assertEquals(ended.code, 2);
     assertEquals(
       ended.stderr,
-      'Cannot publish "../../page.txt", which gather writes: the path below outputs/ must be ' +
+      'Cannot publish "outputs/toy.smoke/../../page.txt", which gather writes: the path must be ' +
         'relative, without ".", ".." or an empty part\n',
     );
     assertEquals(ended.stdout, "");
@@ -159,23 +172,23 @@ async function forgeFolder(project: TestProject, path: string): Promise<void> {
 Deno.test("a path in a foreign store's manifest leads nowhere either", async () => {
   using project = toyProject();
   await project.executed();
-  const result = project.read("outputs/parts/1ann.txt");
+  const result = project.read("outputs/toy.smoke/parts/1ann.txt");
   await forgeFolder(project, "../../../evil.txt");
   // It is no manifest: the result is made again, and found to differ from what the trace said.
   const again = await project.run(["reproduce", "--json"]);
   const kinds = again.events.map(({ event }) => event);
   assert(kinds.includes("executed") && kinds.includes("nondeterministic"), again.stdout);
   assertEquals(await project.executed(), []);
-  assertEquals(project.read("outputs/parts/1ann.txt"), result);
+  assertEquals(project.read("outputs/toy.smoke/parts/1ann.txt"), result);
   await forgeFolder(project, ".profile");
   const hidden = await project.run(["reproduce"]);
   assertEquals(hidden.code, 2);
   assertEquals(
     hidden.stderr,
-    'Cannot publish "parts/.profile", which gather writes: the path below outputs/ must have no ' +
+    'Cannot publish "outputs/toy.smoke/parts/.profile", which gather writes: the path must have no ' +
       "hidden part\n",
   );
-  assertEquals([...Deno.readDirSync(project.path("outputs/parts"))].length, 4);
+  assertEquals([...Deno.readDirSync(project.path("outputs/toy.smoke/parts"))].length, 4);
 });
 
 Deno.test("a record of what is published can't have a file outside removed", async () => {
@@ -183,7 +196,7 @@ Deno.test("a record of what is published can't have a file outside removed", asy
   await project.executed();
   project.write("victim.txt", "mine");
   const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
-  const entry = { ...record["report/page.txt"], sha256: sha256("mine"), bytes: 4 };
+  const entry = { ...record["toy.smoke/report/page.txt"], sha256: sha256("mine"), bytes: 4 };
   project.write(RECORD, seal({ ...record, "../victim.txt": entry }));
   const ended = await project.run(["reproduce"]);
   assertEquals(ended.code, 0, ended.stderr);
@@ -194,14 +207,50 @@ Deno.test("a record of what is published can't have a file outside removed", asy
 Deno.test("the audit finds a published file that no trace made", async () => {
   using project = toyProject();
   await project.executed();
-  project.write("outputs/report/extra.txt", "mine");
+  project.write("outputs/toy.smoke/report/extra.txt", "mine");
   const record = JSON.parse(JSON.stringify(unseal(project.read(RECORD), RECORD)));
-  const entry = { ...record["report/page.txt"], sha256: sha256("mine"), bytes: 4 };
-  project.write(RECORD, seal({ ...record, "report/extra.txt": entry }));
+  const entry = { ...record["toy.smoke/report/page.txt"], sha256: sha256("mine"), bytes: 4 };
+  project.write(RECORD, seal({ ...record, "toy.smoke/report/extra.txt": entry }));
   const found = await project.run(["audit"]);
   assertEquals(found.code, 1);
   assertStringIncludes(unwrapped(found.stdout), `no trace says that ${entry.key} made it`);
   assertEquals((await project.run(["audit", "--repair"])).code, 0);
   assertEquals((await project.run(["audit"])).code, 0);
   assert(aside(project).includes("mine"));
+});
+
+/** What is in a folder, as paths. */
+function below(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? below(join(folder, name)).map((path) => `${name}/${path}`) : [name]
+  ).sort();
+}
+
+Deno.test("each run has a folder of its own, and it never holds files of two", async () => {
+  using project = toyProject();
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "smoke: {}",
+    "smoke: {}\n  brief: { grid: { seed: [1] } }",
+  );
+  await project.executed();
+  await project.executed("--profile", "brief");
+  const parts = (
+    ...names: string[]
+  ) => [...names.map((name) => `parts/${name}.txt`), "report/page.txt"];
+  const all = parts("1ann", "1bob", "2ann", "2bob"), brief = parts("1ann", "1bob");
+  assertEquals(below(project.path("outputs/toy.smoke")), all);
+  assertEquals(below(project.path("outputs/toy.brief")), brief);
+  // What --set changes replaces what the file as it is gave, also where it does not get to the end.
+  const failing = ["--set", "grid.name=[bob]", "--set", "name.bob.steps.fail=true"];
+  assertEquals((await project.run(["reproduce", ...failing])).code, 1);
+  assertEquals(below(project.path("outputs/toy.smoke")), []);
+  assertEquals(below(project.path("outputs/toy.brief")), brief);
+  await project.executed();
+  assertEquals(below(project.path("outputs/toy.smoke")), all);
+  // A part of the same run adds to what is there.
+  project.edit("stages/gather.ts", '"report/page.txt"', '"report/all.txt"');
+  await project.executed("--only", "gather");
+  assertEquals(below(project.path("outputs/toy.smoke")).length, all.length + 1);
+  assertEquals((await project.run(["audit"])).code, 0);
 });

@@ -14,8 +14,11 @@ const ALL = [
 Deno.test("a first run executes every instance, a second none, and results are published", async () => {
   using project = toyProject();
   assertEquals(await project.executed(), ALL);
-  assertStringIncludes(project.read("outputs/report/page.txt"), '{"name":"ann","seed":"1"} Ann 40');
-  assertEquals(project.read("outputs/parts/1ann.txt"), "a=a40\nsub/b=sub/b40");
+  assertStringIncludes(
+    project.read("outputs/toy.smoke/report/page.txt"),
+    '{"name":"ann","seed":"1"} Ann 40',
+  );
+  assertEquals(project.read("outputs/toy.smoke/parts/1ann.txt"), "a=a40\nsub/b=sub/b40");
   assertMatch(project.read("lock/toy.smoke.lock"), /^gather {2}key=[0-9a-f]{64} {2}page=exact:/m);
   const again = await project.run(["reproduce", "--json"]);
   assertEquals(again.events.filter((event) => event.event === "executed"), []);
@@ -49,22 +52,26 @@ Deno.test("an edit re-runs exactly what it can change", async () => {
     }, ["gather"]],
     ["a title", () => {
       project.edit(
-        "experiments/toy.yaml",
+        "experiments/toy/experiment.yaml",
         "logs: steps.log }",
         "logs: steps.log }\n    params: { title: Everyone }",
       );
     }, ["gather"]],
     ["a value of one grid value", () => {
-      project.edit("experiments/toy.yaml", "{ text: Bob }", "{ text: Robert }");
+      project.edit("experiments/toy/experiment.yaml", "{ text: Bob }", "{ text: Robert }");
     }, ["gather", "steps/bob/1", "steps/bob/2", "word/bob"]],
     ["a param that changes no output: cut off", () => {
-      project.edit("experiments/toy.yaml", "{ text: Ann }", "{ text: Ann, style: loud }");
+      project.edit(
+        "experiments/toy/experiment.yaml",
+        "{ text: Ann }",
+        "{ text: Ann, style: loud }",
+      );
     }, ["word/ann"]],
     ["another seed", () => {
-      project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1, 2, 3]");
+      project.edit("experiments/toy/experiment.yaml", "seed: [1, 2]", "seed: [1, 2, 3]");
     }, ["gather", "steps/ann/3", "steps/bob/3"]],
     ["a seed less", () => {
-      project.edit("experiments/toy.yaml", "seed: [1, 2, 3]", "seed: [2, 3]");
+      project.edit("experiments/toy/experiment.yaml", "seed: [1, 2, 3]", "seed: [2, 3]");
     }, ["gather"]],
     ["a helper that the steps use", () => {
       project.edit("lib/grow.ts", "+ 1;", "+ 2;");
@@ -106,7 +113,11 @@ Deno.test("what a declaration says and no result shows re-runs nothing; what a r
       );
     }, []],
     ["a param that never changes what is made", () => {
-      project.edit("experiments/toy.yaml", "{ seed: $seed }", "{ seed: $seed, delayMs: 1 }");
+      project.edit(
+        "experiments/toy/experiment.yaml",
+        "{ seed: $seed }",
+        "{ seed: $seed, delayMs: 1 }",
+      );
     }, []],
     ["another default", () => {
       project.edit(gather, '.default("All")', '.default("Everyone")');
@@ -134,13 +145,16 @@ Deno.test("what a declaration says and no result shows re-runs nothing; what a r
 Deno.test("another path to publish at moves the copy and runs nothing", async () => {
   using project = toyProject();
   await project.executed();
-  const page = project.read("outputs/report/page.txt");
+  const page = project.read("outputs/toy.smoke/report/page.txt");
   project.edit("stages/gather.ts", '"report/page.txt"', '"report/all.txt"');
   assertEquals(await project.executed(), []);
-  assertEquals(project.read("outputs/report/all.txt"), page);
-  assertEquals([...Deno.readDirSync(project.path("outputs/report"))].length, 1);
+  assertEquals(project.read("outputs/toy.smoke/report/all.txt"), page);
+  assertEquals([...Deno.readDirSync(project.path("outputs/toy.smoke/report"))].length, 1);
   const trace = project.read("outputs/trace/index.html");
-  assertStringIncludes(trace, '<a href="../report/all.txt">outputs/report/all.txt</a>');
+  assertStringIncludes(
+    trace,
+    '<a href="../toy.smoke/report/all.txt">outputs/toy.smoke/report/all.txt</a>',
+  );
   assert(!trace.includes("report/page.txt"), "the trace page names the path of before");
   assertEquals((await project.run(["audit"])).code, 0);
 });
@@ -223,14 +237,14 @@ Deno.test("--locked fails where a result differs from the lock and leaves it as 
 Deno.test("gathered artifacts of two stages with equal coordinates both count, in a fixed order", async () => {
   using project = toyProject();
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  steps:\n    each",
     `  other: { stage: word, each: [name, seed], params: { text: Other } }
   steps:
     each`,
   );
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "states: steps.state,",
     "states: [other.text, steps.state],",
   );
@@ -238,7 +252,7 @@ Deno.test("gathered artifacts of two stages with equal coordinates both count, i
   const ran = await project.executed("--set", "other.text=Changed");
   // The others have the same params and no input, so the same key: made once, used four times.
   assertEquals(ran.map((name) => name.split("/")[0]), ["gather", "other"]);
-  const page = project.read("outputs/report/page.txt");
+  const page = project.read("outputs/toy.smoke/report/page.txt");
   assertEquals(
     await project.executed("--set", "other.text=Changed", "--set", "grid.seed=[2, 1]"),
     [],
@@ -251,7 +265,7 @@ Deno.test("gathered artifacts of two stages with equal coordinates both count, i
     "--force",
     "gather",
   );
-  assertEquals(project.read("outputs/report/page.txt"), page);
+  assertEquals(project.read("outputs/toy.smoke/report/page.txt"), page);
 });
 
 Deno.test("--locked refuses a missing lock at once and notices lines that nothing produces", async () => {
@@ -264,14 +278,14 @@ Deno.test("--locked refuses a missing lock at once and notices lines that nothin
   );
   assertEquals(missing.stdout, "");
   await project.executed();
-  project.edit("experiments/toy.yaml", "seed: [1, 2]", "seed: [1]");
+  project.edit("experiments/toy/experiment.yaml", "seed: [1, 2]", "seed: [1]");
   const fewer = await project.run(["reproduce", "--locked"]);
   assertEquals(fewer.code, 1);
   assertStringIncludes(
     fewer.stdout,
     "steps/ann/2 is in the lock, and the run has no such instance",
   );
-  project.edit("experiments/toy.yaml", "seed: [1]", "seed: [1, 2]");
+  project.edit("experiments/toy/experiment.yaml", "seed: [1]", "seed: [1, 2]");
   project.edit(
     "stages/gather.ts",
     'parts: { kind: "folder", exactness: "exact"',
@@ -357,7 +371,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   });
   project.write("main.ts", mainText(["word", "steps", "gather", "time", "count"]));
   project.edit(
-    "experiments/toy.yaml",
+    "experiments/toy/experiment.yaml",
     "  gather:",
     `  time:
     each: [name, seed]

@@ -26,6 +26,7 @@ function outputs(): { folder: string; server: OutputsServer } & AsyncDisposable 
   write(`outputs/${BLOB}`, "<b>artifact</b>");
   write("outputs/store/published.json", "{}");
   write("outputs/report/index.html", "<h1>Report</h1>");
+  write("outputs/fusion.smoke/report.html", "<h1>Fusion</h1>");
   write("outputs/figures/a b&<i>.svg", "<svg/>");
   write("outputs/tables/one.csv", "a,b\n");
   Deno.writeFileSync(join(folder, "figures/one.png"), new Uint8Array([1, 2, 3]));
@@ -73,7 +74,7 @@ Deno.test("files are served with their types, folders as lists or by their index
   assertEquals([status, type], [200, html]);
   assertStringIncludes(list, `<a href="${name}">a b&amp;&lt;i&gt;.svg</a>`);
   const [, , top] = await get("");
-  assertStringIncludes(top, '<a href="/report/">report</a>');
+  assertStringIncludes(top, '<a href="/fusion.smoke/report.html">fusion.smoke/report.html</a>');
   assertStringIncludes(top, '<a href="tables/">tables/</a>');
   for (const hidden of ["store", ".gitignore", "sibling", "shop", "loop"]) {
     assert(!top.includes(hidden), `${hidden} is not listed`);
@@ -353,8 +354,8 @@ Deno.test("serve prints where it is, and an interrupt ends it at once", async ()
   const reader = served.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { url } = JSON.parse((await reader.read()).value!);
   assertEquals(
-    await (await fetch(`${url}report/page.txt`)).text(),
-    project.read("outputs/report/page.txt"),
+    await (await fetch(`${url}toy.smoke/report/page.txt`)).text(),
+    project.read("outputs/toy.smoke/report/page.txt"),
   );
   const taken = await project.run(["serve", "--port", new URL(url).port]);
   assertEquals(taken.code, 1);

@@ -8,7 +8,7 @@ import { auditStore } from "../../pipeline/views/audit.ts";
 import { projectAt, reproduceHere } from "../rig/in_process.ts";
 import { mainText, type TestProject, toyProject, writeStage } from "../rig/project.ts";
 
-const PAGE = "outputs/report/page.txt";
+const PAGE = "outputs/toy.smoke/report/page.txt";
 
 /** The traces of a project's store, by instance. */
 async function tracesOf(project: TestProject): Promise<Map<string, Trace>> {
@@ -41,9 +41,9 @@ async function forgeRow(
 Deno.test("a forged row of the catalogue has nothing published, locked or recorded that is wrong", async () => {
   using project = toyProject();
   const stages = ["word", "steps", "gather"];
-  const here = projectAt(project.root, { stages, experiments: ["toy"] });
+  const here = projectAt(project.root, { stages, experiment: "toy" });
   await reproduceHere(here);
-  const files = [PAGE, "outputs/parts/1ann.txt", "lock/toy.smoke.lock"];
+  const files = [PAGE, "outputs/toy.smoke/parts/1ann.txt", "lock/toy.smoke.lock"];
   const right = files.map((path) => project.read(path));
   const traces = await tracesOf(project);
   const outputsOf = (instance: string) => traces.get(instance)!.outputs;
@@ -157,9 +157,9 @@ export function run(context: StageContext<Params>): Promise<void> {
 }`,
   });
   project.write("main.ts", mainText(["word", "steps", "gather", "dice"]));
-  project.edit("experiments/toy.yaml", "  gather:", "  dice: {}\n  gather:");
+  project.edit("experiments/toy/experiment.yaml", "  gather:", "  dice: {}\n  gather:");
   await project.executed();
-  const first = project.read("outputs/dice.txt");
+  const first = project.read("outputs/toy.smoke/dice.txt");
   const again = await project.run(["reproduce", "--json", "--force", "dice"]);
   assertEquals(again.code, 1);
   const found = again.events.flatMap((event) => event.event === "nondeterministic" ? [event] : []);
@@ -167,7 +167,7 @@ export function run(context: StageContext<Params>): Promise<void> {
     ["dice", "output", "text"],
   ]);
   assert(found[0]!.first !== found[0]!.again);
-  assertEquals(project.read("outputs/dice.txt"), first, "the first result stays");
+  assertEquals(project.read("outputs/toy.smoke/dice.txt"), first, "the first result stays");
   const told = await project.run(["reproduce", "--force", "dice"]);
   assertEquals(told.code, 1);
   assertStringIncludes(told.stdout, 'differs   dice: output "text" was made twice under one key');
@@ -230,7 +230,7 @@ Deno.test("pipes, links and folders all over a store hold nobody up, and are fou
     () => below(join(store, "code")),
     () => [
       ...[join(store, "runs/toy.smoke.json"), join(store, "published.json")],
-      ...below(project.path("outputs/report")),
+      ...below(project.path("outputs/toy.smoke/report")),
     ],
     () => [project.path("lock/toy.smoke.lock")],
   ];

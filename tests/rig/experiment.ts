@@ -23,7 +23,7 @@ export interface Loaded {
 }
 
 /**
- * Writes files below `experiments/` of a new folder and reads `x.yaml` among them, with profile `p`
+ * Writes files below `experiments/x/` of a new folder and reads `experiment.yaml` among them, with profile `p`
  * unless another is given.
  */
 export function loadFiles(
@@ -33,7 +33,7 @@ export function loadFiles(
 ): Loaded {
   const root = temporaryFolder();
   for (const [name, content] of Object.entries(files)) {
-    const path = join(root, "experiments", name);
+    const path = join(root, "experiments/x", name);
     Deno.mkdirSync(dirname(path), { recursive: true });
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);

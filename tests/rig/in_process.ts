@@ -21,14 +21,14 @@ import { Pins } from "../../pipeline/store/pins.ts";
 /** The project at a folder, its stages by name. */
 export function projectAt(
   root: string,
-  { stages, experiments }: Pick<Project, "experiments"> & { readonly stages: readonly string[] },
+  { stages, experiment }: Pick<Project, "experiment"> & { readonly stages: readonly string[] },
 ): Project {
   const load = (name: string) => () =>
     import(pathToFileURL(join(root, "stages", `${name}.ts`)).href);
   return {
     root,
     stages: Object.fromEntries(stages.map((name) => [name, load(name)])),
-    experiments,
+    experiment,
   };
 }
 

@@ -168,7 +168,7 @@ export function toyProject(where?: string): TestProject {
   delete config.compilerOptions.types;
   project.write("deno.json", JSON.stringify(config));
   project.write("lock/deno.lock", Deno.readTextFileSync(join(REPOSITORY, "lock/deno.lock")));
-  project.write("experiments/toy.yaml", EXPERIMENT);
+  project.write("experiments/toy/experiment.yaml", EXPERIMENT);
   project.write(
     "lib/grow.ts",
     `/** One step. */
@@ -216,7 +216,7 @@ export function mainText(stages: readonly string[]): string {
 const project = {
   root: import.meta.dirname!,
   stages: { ${stages.map((name) => `${name}: () => import("./stages/${name}.ts")`).join(", ")} },
-  experiments: ["toy"],
+  experiment: "toy",
 };
 Deno.exit(await main(project, Deno.args));
 `;

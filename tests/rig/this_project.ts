@@ -28,6 +28,9 @@ export function copyOfThisProject(profile: string): TestProject {
   Deno.mkdirSync(join(root, "lock"));
   copy(join(ROOT, "lock/deno.lock"), join(root, "lock/deno.lock"));
   const project = openProject(root);
-  project.write("experiments/fusion.yaml", project.read("experiments/fusion.yaml") + profile);
+  project.write(
+    "experiments/fusion/experiment.yaml",
+    project.read("experiments/fusion/experiment.yaml") + profile,
+  );
   return project;
 }

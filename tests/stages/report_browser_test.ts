@@ -124,7 +124,7 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   using project = copyOfThisProject(TINY);
   const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
-  const report = pathToFileURL(project.path("outputs/report/index.html"));
+  const report = pathToFileURL(project.path("outputs/fusion.tiny/report.html"));
   const shown = (expression: string) => browser.evaluate<string>(expression);
 
   const links = [

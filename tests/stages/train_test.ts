@@ -1,6 +1,10 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { join } from "node:path";
+import { project } from "../../main.ts";
 import { decodeTensors } from "../../models/safetensors.ts";
+import { parseOptions } from "../../pipeline/cli/options.ts";
+import { openExperiment } from "../../pipeline/cli/wiring.ts";
+import { ConfigError } from "../../pipeline/errors.ts";
 import { train } from "../../stages/train.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
@@ -178,10 +182,27 @@ Deno.test("the authors' protocol does not pair the initial weights", async () =>
   assert(String(paired.weights) !== String(unpaired.weights));
 });
 
-Deno.test("fusing positions that enter the attention is refused", async () => {
-  await assertRejects(() => trained({ encoding: "rope_attention" }), Error, 'must be "add"');
-});
+/** What is wrong with an experiment under some `--set`, as it is planned. */
+async function refusal(experiment: string, ...set: string[]): Promise<string> {
+  const options = ["--experiment", experiment, ...set.flatMap((each) => ["--set", each])];
+  const error = await assertRejects(() =>
+    openExperiment(project, parseOptions(["plan", ...options]))
+  );
+  assert(error instanceof ConfigError);
+  return error.message;
+}
 
-Deno.test("a width that the heads do not divide is refused", async () => {
-  await assertRejects(() => trained({ heads: 3 }), Error, "heads must divide d_model");
+Deno.test("cells that cannot run are refused before anything runs, once, by file and line", async () => {
+  assertMatch(
+    await refusal(
+      "fusion",
+      "grid.encoding=[sinusoidal, rope_attention]",
+      "grid.operator=[add, concat, mul]",
+    ),
+    /^experiments\/fusion\/experiment\.yaml:\d+: stages\.train\.params\.fusion: must be add where the encoding is rope_attention, [^\n]+, found "concat"$/,
+  );
+  const heads = "must divide d_model, 32, found 3";
+  for (const experiment of ["fusion", "intensity"]) {
+    assertEquals(await refusal(experiment, "train.heads=3"), `--set train.heads=3: ${heads}`);
+  }
 });

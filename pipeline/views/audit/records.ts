@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { explain } from "../../errors.ts";
 import { hashFile, isSha256, sha256 } from "../../key/hash.ts";
 import { readDocument, valueAt } from "../../config/document.ts";
+import { experimentPath } from "../../config/files.ts";
 import { lookAt, readBytes, readText, sortedEntries } from "../../files.ts";
 import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
@@ -56,7 +57,7 @@ export function auditRuns(audit: Audit): Runs {
  */
 export function hasRun(root: string, run: string): boolean {
   const [, experiment = "", profile = ""] = /^([^.]+)\.(.+)$/.exec(run) ?? [];
-  const name = `experiments/${experiment}.yaml`;
+  const name = experimentPath(experiment);
   if (!lookAt(join(root, name))) return false;
   try {
     const { value } = readDocument(join(root, name), name);

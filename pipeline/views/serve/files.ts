@@ -115,13 +115,18 @@ ${entries.length === 0 ? html`<p>Nothing is here yet.</p>` : html``}`;
   return htmlPage(title, { body });
 }
 
+/** Links to the trace page and to the pages that runs published. */
 function topLinks(folder: string): Html {
-  const links = ["report", "trace"].map((name) =>
-    findPath(folder, `${name}/index.html`)
-      ? html`
-        <a href="/${name}/">${name}</a> ·
-      `
-      : html``
+  const pages = [...Deno.readDirSync(folder)].map(({ name }) => name).sort().flatMap((name) => {
+    const found = findPath(folder, encodeURIComponent(name));
+    if (found?.kind !== "folder") return [];
+    return [...Deno.readDirSync(found.path)].map((entry) => `${name}/${entry.name}`)
+      .filter((path) => path.endsWith(".html")).sort();
+  });
+  const links = pages.map((path) =>
+    html`
+      <a href="/${path.split("/").map(encodeURIComponent).join("/")}">${path}</a> ·
+    `
   );
   return html`${links}<a href="/live">runs going on</a>`;
 }

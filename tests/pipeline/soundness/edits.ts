@@ -23,7 +23,9 @@ export interface Edit {
 
 const { word, compute, gather, timed } = INSTANCES;
 const none: readonly string[] = [];
-const RUN = "stages/compute.run.ts", DECLARED = "stages/compute.ts", YAML = "experiments/toy.yaml";
+const RUN = "stages/compute.run.ts",
+  DECLARED = "stages/compute.ts",
+  YAML = "experiments/toy/experiment.yaml";
 
 function edit(file: string, from: string, to: string): Edit["apply"] {
   return (project) => project.edit(file, from, to);

@@ -145,7 +145,7 @@ export function unused(): number {
   project.write("lib/factor.ts", "export const factor = 3;\n");
   project.write("lib/colors.ts", 'export const tableauColors = ["blue"];\n');
   project.write("lib/table.json", '{ "offset": 5 }\n');
-  project.write("experiments/toy.yaml", EXPERIMENT);
+  project.write("experiments/toy/experiment.yaml", EXPERIMENT);
   project.write("main.ts", mainText(Object.keys(INSTANCES)));
   return Object.assign(project, { packages: linkPackages(project.path("cache")) });
 }

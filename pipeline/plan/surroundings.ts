@@ -1,0 +1,61 @@
+/**
+ * What instances' stages say of their params and of what is around them, before anything runs.
+ *
+ * @module
+ */
+import type { Experiment } from "../config/experiment.ts";
+import { broken } from "../config/issues.ts";
+import type { Feed, Surroundings, Violation } from "../stage.ts";
+import type { Graph, Instance } from "./graph.ts";
+
+/** What an instance is in the midst of. */
+export function surroundingsOf(
+  { node, inputs }: Instance,
+  { axes, grid, nodes }: Experiment,
+): Surroundings {
+  const feeds = Object.entries(node.inputs).map(([input, references]) =>
+    [
+      input,
+      references.map(({ node: from, output }): Feed => ({
+        node: from,
+        output,
+        each: nodes.get(from)!.each,
+        at: inputs[input]!
+          .filter(({ instance, output: bound }) => instance.node.name === from && bound === output)
+          .map(({ instance }) => asText(instance.at)),
+        measures: nodes.get(from)!.stage.outputs[output]!.measures ?? {},
+      })),
+    ] as const
+  );
+  return {
+    axes,
+    grid: Object.fromEntries(
+      Object.entries(grid).map(([axis, values]) => [axis, values.map(String)]),
+    ),
+    inputs: Object.fromEntries(feeds),
+  };
+}
+
+function asText(at: Instance["at"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(at).map(([axis, value]) => [axis, String(value)]));
+}
+
+/**
+ * Has the stages check the params of their instances.
+ *
+ * @throws {ConfigError} At the lines where what they find is written, each once.
+ */
+export async function checkInstances(graph: Graph, experiment: Experiment): Promise<void> {
+  const found: { readonly instance: Instance; readonly violation: Violation }[] = [];
+  for (const instance of graph) {
+    const { check } = instance.node.stage;
+    if (check === undefined) continue;
+    const violations = await check(instance.params, surroundingsOf(instance, experiment));
+    for (const violation of violations) found.push({ instance, violation });
+  }
+  if (found.length === 0) return;
+  throw broken(
+    found,
+    ({ instance, violation: { path, message } }) => experiment.locateParam(instance, path, message),
+  );
+}
