@@ -50,7 +50,28 @@ export const trainAveraging = defineStage<TrainAveragingParams>({
   name: "train_averaging",
   params,
   inputs: { tokens: {} },
-  outputs: { metrics: { kind: "file", exactness: "exact" } },
+  outputs: {
+    metrics: {
+      kind: "file",
+      exactness: "exact",
+      measures: {
+        runs: [
+          ...[
+            "accuracy",
+            "loss_nats",
+            "correct",
+            "documents",
+            "epochs",
+            "steps",
+            "batch",
+            "d_model",
+          ],
+          "parameters",
+        ],
+        curve: ["epoch", "train_loss", "validation_loss", "validation_accuracy"],
+      },
+    },
+  },
   checkpoints: true,
   // A resumed run has the bits of an uninterrupted one.
   operational: ["checkpoint_every"],
