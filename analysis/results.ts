@@ -4,12 +4,14 @@
  *
  * @module
  */
+import { StageError } from "../pipeline/errors.ts";
 import type { JudgedClaim } from "./claims/judged.ts";
 import type { Study } from "./study.ts";
 import type { Table } from "./tables/table.ts";
 import type { At } from "./tidy/table.ts";
 
 export const RESULTS_FORMAT = "lockstep-results/2";
+export const SOURCES_FORMAT = "lockstep-sources/2";
 
 /** What was found in the paper's own numbers: two that must agree. */
 export interface Finding {
@@ -24,7 +26,7 @@ export interface Results {
   readonly findings: readonly Finding[];
   /** Runs that the grid spanned by those at hand lacks. */
   readonly missing: readonly At[];
-  /** In display order; links in cells are `#anchor` of rows, or `artifact:N` of {@linkcode Sources}. */
+  /** In display order; cells lead to rows, see {@linkcode sourceOf}. */
   readonly tables: readonly Table[];
 }
 
@@ -33,12 +35,59 @@ export interface Results {
  * artifact changes and its numbers do not.
  */
 export interface Sources {
-  readonly format: "lockstep-sources/2";
-  /** By table: the artifacts of each row, by the columns that they gave. */
-  readonly tables: Readonly<
-    Record<
-      string,
-      readonly { readonly columns: readonly string[]; readonly sha256: readonly string[] }[]
-    >
-  >;
+  readonly format: typeof SOURCES_FORMAT;
+  /** By table, in the order of its rows: runs of rows that were read from the same artifacts. */
+  readonly tables: Readonly<Record<string, readonly SourceRows[]>>;
+}
+
+/** Rows that were read from the same artifacts. */
+export interface SourceRows {
+  /** How many. */
+  readonly rows: number;
+  /** For each artifact the columns that it gave; the first gave the coordinates too. */
+  readonly artifacts: readonly {
+    readonly sha256: string;
+    readonly columns: readonly string[];
+  }[];
+}
+
+/**
+ * The digest of the artifact that a tidy row's column was read from; `undefined` for a row that is
+ * not there.
+ */
+export function sourceOf(
+  sources: Sources,
+  { table, row, column }: { table: string; row: number; column: string },
+): string | undefined {
+  let rest = row;
+  for (const { rows, artifacts } of sources.tables[table] ?? []) {
+    if (rest < rows) {
+      return (artifacts.find(({ columns }) => columns.includes(column)) ?? artifacts[0])?.sha256;
+    }
+    rest -= rows;
+  }
+  return undefined;
+}
+
+/**
+ * Reads a results file.
+ *
+ * @param what What it should be, for the error: `aggregate.results`.
+ * @throws {StageError} If it is none.
+ */
+export function readResults(path: string, what: string): Results {
+  const fail = (found: string): never => {
+    throw new StageError(
+      `Cannot read ${what}: it must be a results file, ${found}; wire the output "results" of a ` +
+        "stage that aggregates",
+    );
+  };
+  try {
+    const file: { format?: unknown } | null = JSON.parse(Deno.readTextFileSync(path));
+    if (file?.format === RESULTS_FORMAT) return file as Results;
+    return fail(`found format ${JSON.stringify(file?.format ?? null)}`);
+  } catch (error) {
+    if (error instanceof SyntaxError) return fail(`found ${error.message}`);
+    throw error;
+  }
 }

@@ -4,10 +4,11 @@
  *
  * @module
  */
+import { exp, expm1, ln, log1p } from "../models/portable_math.ts";
 import type { Metric, Metrics, Where } from "./spec/axes.ts";
 import type { Paper } from "./spec/published.ts";
-import { median, sum, summarize } from "./statistics/sample.ts";
-import type { At, TidyTable, Value } from "./tidy/table.ts";
+import { median, type SampleSummary, sum, summarize } from "./statistics/sample.ts";
+import type { At, TidyTable } from "./tidy/table.ts";
 
 /** An axis with those of its values that occur, in display order. */
 export interface Axis {
@@ -15,12 +16,17 @@ export interface Axis {
   readonly title: string;
   /** The value that the others are compared with. */
   readonly baseline: string | null;
-  readonly values: readonly {
-    readonly value: string;
-    readonly title: string;
-    readonly short: string;
-    readonly note: string | null;
-  }[];
+  readonly values: readonly AxisValue[];
+  /** Described values that nothing measured has: the paper may print numbers of them. */
+  readonly others?: readonly AxisValue[];
+}
+
+/** A value of an axis as people read it. */
+export interface AxisValue {
+  readonly value: string;
+  readonly title: string;
+  readonly short: string;
+  readonly note: string | null;
 }
 
 /** Data that runs were trained and tested on. */
@@ -71,14 +77,10 @@ export interface Run {
   readonly rows: readonly number[];
 }
 
-/** Runs that differ in the seed alone. */
-export interface Condition {
+/** Runs that differ in the seed alone; of a metric compared by ratios, the mean is geometric. */
+export interface Condition extends SampleSummary {
   readonly at: At;
   readonly runs: readonly Run[];
-  readonly n: number;
-  readonly mean: number;
-  readonly sd: number | null;
-  readonly interval: readonly [number, number] | null;
 }
 
 /** Two conditions, or two differences, under one seed. */
@@ -122,38 +124,72 @@ export function atOf(table: TidyTable, row: number, axes = table.axes): At {
   return Object.fromEntries(axes.map((axis) => [axis, String(table.columns[axis]![row])]));
 }
 
-/** The conditions of a metric in display order: groups by every axis but the seeds. */
-export function conditionsOf(study: Study, name: string, where: Where = {}): Condition[] {
+/** A metric's table and what it says of each row. */
+interface Column {
+  readonly metric: Metric;
+  readonly table: TidyTable;
+  /** In the shown unit; `undefined` where there is no value that can be averaged. */
+  valueOf(row: number): number | undefined;
+}
+
+function columnOf(study: Study, name: string): Column | undefined {
   const metric = metricOf(study, name);
   const table = study.tidy[metric.table];
   const values = table?.columns[metric.column ?? name];
-  if (table === undefined || values === undefined) return [];
+  if (table === undefined || values === undefined) return undefined;
+  const valueOf = (row: number) => {
+    const value = values[row];
+    const usable = typeof value === "number" && Number.isFinite(value) &&
+      (metric.change === "difference" || value > 0);
+    return usable ? value * metric.scale : undefined;
+  };
+  return { metric, table, valueOf };
+}
+
+/** The rows at some coordinates that have a value, by seed. */
+function bySeed(
+  { table, valueOf }: Column,
+  { seeds, where }: { seeds: string; where: Where | At },
+): Map<string, number[]> {
+  const rows = rowsAt(table, where).filter((row) => valueOf(row) !== undefined);
+  return Map.groupBy(rows, (row) => String(table.columns[seeds]?.[row] ?? ""));
+}
+
+/** The conditions of a metric in display order: groups by every axis but the seeds. */
+export function conditionsOf(study: Study, name: string, where: Where = {}): Condition[] {
+  const column = columnOf(study, name);
+  if (column === undefined) return [];
+  const { table, metric, valueOf } = column;
   const axes = table.axes.filter((axis) => axis !== study.seeds && axis !== metric.within);
-  const rows = rowsAt(table, where).filter((row) => typeof values[row] === "number");
+  const rows = rowsAt(table, where).filter((row) => valueOf(row) !== undefined);
   const groups = Map.groupBy(rows, (row) => keyOf(atOf(table, row, axes)));
   return [...groups.values()].map((group) => {
-    const runs = runsOf(group, { study, table, metric, values });
+    const seeds = Map.groupBy(group, (row) => String(table.columns[study.seeds]?.[row] ?? ""));
+    const runs = [...seeds].map(([seed, own]): Run => ({
+      seed,
+      value: median(own.map((row) => valueOf(row)!)),
+      rows: own,
+    }));
+    const values = runs.map((run) => run.value);
     return {
       at: atOf(table, group[0]!, axes),
       runs,
-      ...summarize(runs.map((run) => run.value), study.confidence),
+      ...(metric.change === "ratio" ? summarizeRatios : summarize)(values, study.confidence),
     };
   });
 }
 
-function runsOf(rows: readonly number[], { study, table, metric, values }: {
-  study: Study;
-  table: TidyTable;
-  metric: Metric;
-  values: readonly Value[];
-}): Run[] {
-  const seeds = table.columns[study.seeds];
-  const groups = Map.groupBy(rows, (row) => seeds === undefined ? "" : String(seeds[row]));
-  return [...groups].map(([seed, own]) => ({
-    seed,
-    value: median(own.map((row) => values[row] as number)) * metric.scale,
-    rows: own,
-  }));
+/** The geometric mean with its interval; the standard deviation is the values' own. */
+function summarizeRatios(values: readonly number[], confidence: number): SampleSummary {
+  const { n, mean, interval } = summarize(values.map(ln), confidence);
+  const { sd } = summarize(values, confidence);
+  return {
+    n,
+    // Of a single value it is that value, whatever a logarithm rounds.
+    mean: n === 1 ? values[0]! : exp(mean),
+    sd,
+    interval: interval && [exp(interval[0]), exp(interval[1])],
+  };
 }
 
 /**
@@ -164,81 +200,102 @@ function runsOf(rows: readonly number[], { study, table, metric, values }: {
  * a pair whose `same` columns differ.
  */
 export function changesOf(study: Study, contrast: Contrast): Change[] {
-  const { at, against, than = null, over = {} } = contrast;
-  const places = spread(over);
-  const parts: { readonly place: At; readonly minus: At | null; readonly sign: 1 | -1 }[] = [];
-  for (const place of places) {
-    const base = { ...at, ...place };
-    parts.push({ place: base, minus: against && { ...base, ...against, ...place }, sign: 1 });
-    if (than !== null) {
-      const other = { ...base, ...than };
-      parts.push({ place: other, minus: against && { ...other, ...against }, sign: -1 });
-    }
-  }
-  const found = parts.map(({ place, minus, sign }) => ({
-    sign,
-    bySeed: pairs(study, contrast.metric, { place, minus }),
+  const column = columnOf(study, contrast.metric);
+  if (column === undefined) return [];
+  const found = partsOf(contrast).map(({ place, minus, weight }) => ({
+    weight,
+    bySeed: minus === null
+      ? valuesAt(column, { seeds: study.seeds, place })
+      : pairsAt(column, { seeds: study.seeds, place, minus }),
   }));
-  const [first] = found;
-  if (first === undefined) return [];
-  return [...first.bySeed.keys()].flatMap((seed) => {
-    const own = found.map(({ sign, bySeed }) => ({ sign, pair: bySeed.get(seed) }));
-    if (own.some(({ pair }) => pair === undefined)) return [];
+  return [...found[0]?.bySeed.keys() ?? []].flatMap((seed) => {
+    const own = found.map(({ weight, bySeed }) => ({ weight, taken: bySeed.get(seed) }));
+    if (own.some(({ taken }) => taken === undefined)) return [];
+    const rows = (positive: boolean) =>
+      own.flatMap(({ weight, taken }) => weight > 0 === positive ? taken!.plus : taken!.minus);
     return [{
       seed,
-      value: sum(own.map(({ sign, pair }) => sign * pair!.value)) / places.length,
-      rows: own.flatMap(({ pair }) => pair!.rows),
+      value: sum(own.map(({ weight, taken }) => weight * taken!.value)),
+      rows: [...rows(true), ...rows(false)],
     }];
   });
 }
 
-/** By seed: a condition's values, or its paired changes from another. */
-function pairs(
-  study: Study,
-  name: string,
-  { place, minus }: { place: At; minus: At | null },
-): Map<string, Omit<Change, "seed">> {
-  const metric = metricOf(study, name);
-  const table = study.tidy[metric.table];
-  const values = table?.columns[metric.column ?? name];
-  if (table === undefined || values === undefined) return new Map();
-  const scaled = (row: number) => {
-    const value = (values[row] as number) * metric.scale;
-    return metric.change === "ratio" ? Math.log(value) : value;
+/** A condition of a contrast, or two that are compared, and its weight in the whole. */
+export interface Part {
+  readonly place: At;
+  readonly minus: At | null;
+  readonly weight: number;
+}
+
+/** What a contrast is the weighted sum of: one part for each place of `over`, twice with `than`. */
+export function partsOf({ at, against, than = null, over = {} }: Contrast): Part[] {
+  const places = spread(over);
+  return places.flatMap((over) => {
+    const base = { ...at, ...over };
+    const bases = than === null ? [base] : [base, { ...base, ...than }];
+    return bases.map((place, index) => ({
+      place,
+      minus: against && { ...place, ...against },
+      weight: (index === 0 ? 1 : -1) / places.length,
+    }));
+  });
+}
+
+/** A value or a paired change under one seed, with the rows that count positive and negative. */
+interface Taken {
+  readonly value: number;
+  readonly plus: readonly number[];
+  readonly minus: readonly number[];
+}
+
+/** By seed: a condition's values. */
+function valuesAt(
+  column: Column,
+  { seeds, place }: { seeds: string; place: At },
+): Map<string, Taken> {
+  const found = bySeed(column, { seeds, where: place });
+  return new Map([...found].map(([seed, rows]) => [seed, {
+    value: median(rows.map((row) => column.valueOf(row)!)),
+    plus: rows,
+    minus: [],
+  }]));
+}
+
+/** By seed: a condition's paired changes from another, each a median over what they are within. */
+function pairsAt(
+  column: Column,
+  { seeds, place, minus }: { seeds: string; place: At; minus: At },
+): Map<string, Taken> {
+  const { table, metric, valueOf } = column;
+  const seconds = bySeed(column, { seeds, where: minus });
+  const scaled = (rows: readonly number[]) => {
+    const value = median(rows.map((row) => valueOf(row)!));
+    return metric.change === "ratio" ? ln(value) : value;
   };
-  const select = (at: At) =>
-    Map.groupBy(
-      rowsAt(table, at).filter((row) => typeof values[row] === "number"),
-      (row) => String(table.columns[study.seeds]?.[row] ?? ""),
-    );
-  const firsts = select(place);
-  const seconds = minus === null ? null : select(minus);
-  const found = new Map<string, Omit<Change, "seed">>();
-  for (const [seed, rows] of firsts) {
-    if (seconds === null) {
-      const value = median(rows.map((row) => values[row] as number)) * metric.scale;
-      found.set(seed, { value, rows });
-      continue;
-    }
-    const matched = rows.flatMap((row) => {
-      const partner = seconds.get(seed)?.find((other) => agree(table, [row, other], metric));
-      return partner === undefined ? [] : [[row, partner] as const];
+  // Rows that may be compared: without `within` all of a seed, unless they were measured on others.
+  const names = [...metric.same, ...metric.within === undefined ? [] : [metric.within]];
+  const likeOf = (row: number) =>
+    JSON.stringify(names.map((name) => table.columns[name]?.[row] ?? null));
+  const found = new Map<string, Taken>();
+  for (const [seed, rows] of bySeed(column, { seeds, where: place })) {
+    const partners = Map.groupBy(seconds.get(seed) ?? [], likeOf);
+    const pairs = [...Map.groupBy(rows, likeOf)].flatMap(([like, own]) => {
+      const others = partners.get(like);
+      return others === undefined ? [] : [{ own, others }];
     });
-    if (matched.length === 0) continue;
-    const changes = matched.map(([row, partner]) => scaled(row) - scaled(partner));
-    found.set(seed, { value: median(changes), rows: matched.flat() });
+    if (pairs.length === 0) continue;
+    found.set(seed, {
+      value: median(pairs.map(({ own, others }) => scaled(own) - scaled(others))),
+      plus: pairs.flatMap(({ own }) => own),
+      minus: pairs.flatMap(({ others }) => others),
+    });
   }
   return found;
 }
 
-/** Whether two rows may be compared. */
-function agree(table: TidyTable, [a, b]: readonly [number, number], metric: Metric): boolean {
-  const columns = [...metric.same, ...metric.within === undefined ? [] : [metric.within]];
-  return columns.every((name) => table.columns[name]?.[a] === table.columns[name]?.[b]);
-}
-
 /** All combinations of some axes' values; one empty one of none. */
-export function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
+function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
     (places, [axis, values]) =>
       places.flatMap((place) => values.map((value) => ({ ...place, [axis]: value }))),
@@ -248,12 +305,12 @@ export function spread(over: Readonly<Record<string, readonly string[]>>): At[] 
 
 /** From the scale that changes are averaged on to what is shown: a ratio's logarithm to percent. */
 export function shownChange(metric: Metric, value: number): number {
-  return metric.change === "ratio" ? 100 * Math.expm1(value) : value;
+  return metric.change === "ratio" ? 100 * expm1(value) : value;
 }
 
 /** From a shown change to the scale that changes are averaged on. */
 export function testedChange(metric: Metric, shown: number): number {
-  return metric.change === "ratio" ? Math.log1p(shown / 100) : shown;
+  return metric.change === "ratio" ? log1p(shown / 100) : shown;
 }
 
 /** An axis by its name; `undefined` if nothing measured has it. */
@@ -263,12 +320,17 @@ export function axisOf(study: Study, name: string): Axis | undefined {
 
 /** A value of an axis as people read it. */
 export function titleOf(study: Study, axis: string, value: string): string {
-  return axisOf(study, axis)?.values.find((each) => each.value === value)?.title ?? value;
+  return valueOf(study, axis, value)?.title ?? value;
 }
 
 /** A value of an axis for column heads and legends. */
 export function shortOf(study: Study, axis: string, value: string): string {
-  return axisOf(study, axis)?.values.find((each) => each.value === value)?.short ?? value;
+  return valueOf(study, axis, value)?.short ?? value;
+}
+
+function valueOf(study: Study, axis: string, value: string): AxisValue | undefined {
+  const found = axisOf(study, axis);
+  return [...found?.values ?? [], ...found?.others ?? []].find((each) => each.value === value);
 }
 
 /** Coordinates as people read them, axes with a single value left out: `ArXiv, sinusoidal`. */
@@ -332,14 +394,28 @@ export function provenanceOf(study: Study, where: Where | At): Provenance {
   };
 }
 
-/** What a source of the paper prints for a condition: the row that names no other coordinates. */
+/**
+ * What a source of the paper prints for a condition, or for its difference from `against`.
+ *
+ * A value without a coordinate that others of its metric have is an average over that axis: it stands
+ * for conditions that leave the axis out as well, and for no single one.
+ */
 export function publishedOf(
-  study: Study,
-  { metric, at, source }: { metric: string; at: At; source?: string | undefined },
+  study: Pick<Study, "published">,
+  { metric, at, against = null, source }: {
+    metric: string;
+    at: At;
+    against?: At | null;
+    source?: string | undefined;
+  },
 ): PublishedValue | undefined {
-  return study.published.find((each) =>
-    each.metric === metric && each.against === null &&
+  const own = study.published.filter((each) =>
+    each.metric === metric && (each.against === null) === (against === null)
+  );
+  const axes = [...new Set(own.flatMap((each) => Object.keys(each.at)))];
+  return own.find((each) =>
     (source === undefined || each.source === source) &&
-    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
+    keyOf(each.against ?? {}) === keyOf(against ?? {}) &&
+    axes.every((axis) => each.at[axis] === at[axis])
   );
 }

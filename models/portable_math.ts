@@ -134,3 +134,19 @@ function turns(t: number, shift: number): number {
   const k = Math.floor(t * 4 + 0.5);
   return byQuadrant(k + shift, (t - k / 4) * 6.283185307179586, 0);
 }
+
+/** eˣ − 1, accurate near 0 too. Error below 4 ulp. */
+export function expm1(x: number): number {
+  const value = exp(x);
+  if (value === 1) return x;
+  if (value === 0 || value === Infinity) return value - 1;
+  // Both differences from 1 have the same error, which their quotient loses (Kahan).
+  return (value - 1) * x / ln(value);
+}
+
+/** ln(1 + x), accurate near 0 too; −∞ at −1, NaN below. Error below 4 ulp. */
+export function log1p(x: number): number {
+  const sum = 1 + x;
+  if (sum === 1 || x === Infinity) return x;
+  return ln(sum) * x / (sum - 1);
+}

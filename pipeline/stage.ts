@@ -33,7 +33,10 @@ export interface OutputSpec<P> {
   readonly exactness: Exactness;
   /** Path below `outputs/EXPERIMENT.PROFILE/` at which a copy is written for people to read. */
   readonly publish?: (params: P) => string;
-  /** Names of what it holds, table to columns, for stages that read it to be checked. In no key. */
+  /**
+   * Names of what it holds, table to columns, for stages that read it to be checked; a column `*`
+   * stands for coordinates of inputs that were measured beside each other. In no key.
+   */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -1,50 +1,55 @@
 /**
- * Gathers every evaluated run into one results document and the paper's tables.
+ * Stage `aggregate`: from measurements to what an experiment shows of them.
  *
  * @module
  */
 import { z } from "zod";
-import { defineStage } from "../pipeline/stage.ts";
-import { claimSchema } from "./results/claims/claim.ts";
-import { paperLatencySchema, seriesSchema, tablesSchema } from "./results/paper/numbers.ts";
+import { axesSchema, metricsSchema } from "../analysis/spec/axes.ts";
+import { claimSchema } from "../analysis/spec/claims.ts";
+import { ordered } from "../analysis/spec/ordered.ts";
+import { paperSchema, publishedSchema } from "../analysis/spec/published.ts";
+import { tablesSchema } from "../analysis/spec/tables.ts";
+import { defineStage, type Surroundings } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
-  /** Title of the experiment, shown above the results. */
-  title: z.string().default("Results"),
-  /** The operator the others are paired with. */
-  baseline: z.string().default("add"),
-  /** Coverage of every interval. */
-  confidence: z.number().gt(0).lt(1).default(0.95),
-  /**
-   * What the paper's tables print, in percent: table → dataset → `operator` or
-   * `encoding.operator` → [mean, spread] or [mean].
-   */
-  published: tablesSchema.default({}),
-  /** Per-seed differences read off the paper's figures, points. */
-  paper_deltas: z.array(seriesSchema).default([]),
-  /** What the paper says of latency. */
-  paper_latencies: z.array(paperLatencySchema).default([]),
-  /** Seeds behind each cell of the paper's tables. */
-  paper_seeds: z.number().int().min(2).default(5),
-  /** dataset → documents of the whole data set; a corpus of fewer is labelled a sample. */
-  paper_documents: z.record(z.string(), z.number().int().positive()).default({}),
-  /** dataset → size of the paper's model, by param; runs of another size are labelled smaller. */
-  paper_models: z.record(z.string(), z.record(z.string(), z.number())).default({}),
-  /** What the paper claims; those on accuracy are judged. */
-  claims: z.array(claimSchema).default([]),
+  title: z.string().min(1).default("Results").describe("Shown above the results"),
+  confidence: z.number().gt(0).lt(1).default(0.95).describe("Coverage of every interval"),
+  seeds: z.string().default("seed").describe("The axis of replicates; runs are paired by it"),
+  axes: axesSchema.prefault({}),
+  metrics: metricsSchema.default({}),
+  tables: ordered(tablesSchema).prefault({}),
+  published: publishedSchema.default([]).describe("What the paper prints: published.csv"),
+  paper: paperSchema.prefault({}),
+  claims: z.array(claimSchema).default([]).describe("Claims that these runs can decide"),
+  elsewhere: z.array(claimSchema).default([]).describe(
+    "Claims of the same paper that other runs decide; they count in the correction of p-values",
+  ),
 });
 
 /** Validated params of `aggregate`. */
 export type AggregateParams = z.infer<typeof params>;
 
-export const aggregate = defineStage({
+/**
+ * Joins all measurements to tidy tables, judges the claims, and makes the tables. Nothing in it has a
+ * meaning but what the experiment says of its axes and metrics.
+ */
+export const aggregate = defineStage<AggregateParams>({
   name: "aggregate",
   params,
-  inputs: { runs: { many: true }, histories: { many: true }, corpora: { many: true } },
+  inputs: { measurements: { many: true } },
   outputs: {
     results: { kind: "file", exactness: "numeric" },
     // Which artifacts the results were read from.
     sources: { kind: "file", exactness: "numeric" },
     tables: { kind: "folder", exactness: "numeric", publish: () => "tables" },
+  },
+  check: async (params: AggregateParams, surroundings: Surroundings) => {
+    const { checkNames, knownOf } = await import("../analysis/spec/check.ts");
+    const tables = Object.fromEntries(params.tables);
+    return checkNames({ ...params, tables }, knownOf(surroundings));
+  },
+  preview: async (params: AggregateParams, { grid }: Surroundings) => {
+    const { previewOf } = await import("../analysis/claims/preview.ts");
+    return previewOf(params, grid[params.seeds]?.length ?? 1);
   },
 });

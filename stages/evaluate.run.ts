@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { classifierSpecs, sizeOf } from "../models/classifier.ts";
@@ -31,7 +32,7 @@ async function evaluateClassifier(context: StageContext<EvaluateParams>): Promis
     );
   }
   const weights = decodeTensors(Deno.readFileSync(context.input("weights").path));
-  const { config, seed } = trainedFrom(weights);
+  const { config } = trainedFrom(weights);
   if (config.vocabulary !== file.vocabularySize || config.classes !== file.classes.length) {
     throw new StageError(
       "Cannot evaluate: the weights must have been trained on this corpus's vocabulary, found " +
@@ -44,28 +45,32 @@ async function evaluateClassifier(context: StageContext<EvaluateParams>): Promis
   const chosen = Uint32Array.from({ length: documents.labels.length }, (_, i) => i);
   const measured = await measure(parameters, { config, documents, chosen, chunkTokens });
   disposeParameters(parameters);
-  const perClass = file.classes.map((name) => ({ class: name, documents: 0, correct: 0 }));
+  const classes = file.classes.map((name) => ({
+    class: name,
+    class_documents: 0,
+    class_correct: 0,
+  }));
   documents.labels.forEach((label, i) => {
-    perClass[label]!.documents++;
-    if (measured.predictions[i] === label) perClass[label]!.correct++;
+    classes[label]!.class_documents++;
+    if (measured.predictions[i] === label) classes[label]!.class_correct++;
   });
   const accuracy = measured.correct / measured.documents;
-  const metrics = {
-    fusion: config.fusion,
-    encoding: config.encoding,
-    seed,
-    size: sizeOf(config),
-    documents: measured.documents,
-    correct: measured.correct,
-    accuracy,
-    lossNats: measured.lossNats,
-    perClass,
-    majorityShare: Math.max(...perClass.map((c) => c.documents)) / measured.documents,
+  const largest = Math.max(...classes.map((each) => each.class_documents));
+  const text = measurementsText({
+    runs: scalars({
+      accuracy,
+      loss_nats: measured.lossNats,
+      correct: measured.correct,
+      documents: measured.documents,
+      majority_share: largest / measured.documents,
+      ...sizeOf(config),
+    }),
+    classes: series(classes),
     ...(measured.gateByPosition === undefined
       ? {}
-      : { gate: { byPosition: measured.gateByPosition } }),
-  };
-  Deno.writeTextFileSync(context.output("metrics"), JSON.stringify(metrics, null, 2) + "\n");
+      : { gate: series(measured.gateByPosition.map((value, position) => ({ position, value }))) }),
+  });
+  Deno.writeTextFileSync(context.output("metrics"), text);
   context.metric("accuracy", accuracy);
-  context.metric("lossNats", measured.lossNats);
+  context.metric("loss_nats", measured.lossNats);
 }

@@ -19,6 +19,19 @@ export const evaluate = defineStage<EvaluateParams>({
   name: "evaluate",
   params,
   inputs: { tokens: {}, weights: {} },
-  outputs: { metrics: { kind: "file", exactness: "numeric" } },
+  outputs: {
+    metrics: {
+      kind: "file",
+      exactness: "numeric",
+      measures: {
+        runs: [
+          ...["accuracy", "loss_nats", "correct", "documents", "majority_share"],
+          ...["d_model", "heads", "layers", "d_ff", "max_length"],
+        ],
+        classes: ["class", "class_documents", "class_correct"],
+        gate: ["position", "value"],
+      },
+    },
+  },
   numeric: true,
 });

@@ -3,17 +3,13 @@
  *
  * @module
  */
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { gptSpecs, type Sequences } from "../models/gpt.ts";
 import { type Excerpts, meanLoss, sequencesAtOnce } from "../models/gpt_training.ts";
 import { intensityProfiles } from "../models/intensity_profile.ts";
-import {
-  disposeParameters,
-  parameterCount,
-  type Parameters,
-  parametersFrom,
-} from "../models/parameters.ts";
+import { disposeParameters, type Parameters, parametersFrom } from "../models/parameters.ts";
 import { decodeTensors } from "../models/safetensors.ts";
 import { gptFrom, type TrainedGpt } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
@@ -38,22 +34,35 @@ async function evaluateModel(context: StageContext<EvaluateLanguageParams>): Pro
     );
   }
   await startBackend(context.backend);
-  const specs = gptSpecs(config);
-  const parameters = parametersFrom(specs, weights.tensors);
+  const parameters = parametersFrom(gptSpecs(config), weights.tensors);
   const measured = await measure(context, { file, trained, parameters });
   disposeParameters(parameters);
-  const { run, seed } = trained;
-  const { context: length, d, heads, layers, vocabulary, bypass } = config;
-  const metrics = {
-    run,
-    bypass,
-    seed,
-    shape: { vocabulary, context: length, d, heads, layers },
-    parameters: parameterCount(specs),
-    ...measured,
-  };
-  Deno.writeTextFileSync(context.output("metrics"), JSON.stringify(metrics, null, 1) + "\n");
-  for (const { split, lossNats } of measured.splits) context.metric(`${split}Loss`, lossNats);
+  const of = (name: string) => measured.splits.find(({ split }) => split === name);
+  const [validation, test] = [of("validation"), of("test")];
+  const text = measurementsText({
+    runs: scalars({
+      validation_loss: validation?.lossNats ?? null,
+      validation_bits: validation?.bits ?? null,
+      validation_tokens: validation?.tokens ?? null,
+      test_loss: test?.lossNats ?? null,
+      test_bits: test?.bits ?? null,
+      test_tokens: test?.tokens ?? null,
+      d_model: config.d,
+      heads: config.heads,
+      layers: config.layers,
+      context: config.context,
+      vocabulary: config.vocabulary,
+    }),
+    ...(measured.intensities.length === 0 ? {} : {
+      intensity: series(
+        measured.intensities.flatMap(({ block, head, byPosition }) =>
+          byPosition.map((value, position) => ({ block, head, position, value }))
+        ),
+      ),
+    }),
+  });
+  Deno.writeTextFileSync(context.output("metrics"), text);
+  for (const { split, lossNats } of measured.splits) context.metric(`${split}_loss`, lossNats);
 }
 
 async function measure(

@@ -20,12 +20,26 @@ export type EvaluateLanguageParams = z.infer<typeof params>;
  * Loss of the best weights on excerpts that do not overlap, and what the predictors say there.
  *
  * Training compares evaluations on random excerpts and keeps the best, so that its lowest loss is
- * a little lucky; the loss measured here on the split `test` is not.
+ * a little lucky; the loss measured here on the split `test` is not. Of a split that is too short
+ * there is none. A shared factor has no head.
  */
 export const evaluateLanguage = defineStage<EvaluateLanguageParams>({
   name: "evaluate_language",
   params,
   inputs: { tokens: {}, weights: {} },
-  outputs: { metrics: { kind: "file", exactness: "numeric" } },
+  outputs: {
+    metrics: {
+      kind: "file",
+      exactness: "numeric",
+      measures: {
+        runs: [
+          ...["validation_loss", "validation_bits", "validation_tokens"],
+          ...["test_loss", "test_bits", "test_tokens"],
+          ...["d_model", "heads", "layers", "context", "vocabulary"],
+        ],
+        intensity: ["block", "head", "position", "value"],
+      },
+    },
+  },
   numeric: true,
 });

@@ -1,5 +1,5 @@
 /**
- * Stage `generate`: draws text from a trained language model and measures how fast.
+ * Stage `generate`: draws text from a trained language model.
  *
  * @module
  */
@@ -12,24 +12,16 @@ const params = z.strictObject({
   temperature: z.number().positive().default(0.8),
   top_k: z.int().min(1).default(200).describe("How many of the likeliest tokens may be drawn"),
   seed: z.int().min(0).default(1337).describe("Fixes the draws"),
-  cached: z.boolean().default(true).describe("Measure with a cache of keys and values as well"),
 });
 
 /** Validated params of `generate`. */
 export type GenerateParams = z.infer<typeof params>;
 
-/**
- * Texts from trained weights, each from the first symbol of the training text. A first text warms
- * the backend up and is not timed.
- */
+/** Texts from trained weights, each from the first symbol of the training text. */
 export const generate = defineStage<GenerateParams>({
   name: "generate",
   params,
   inputs: { tokens: {}, vocabulary: {}, weights: {} },
-  outputs: {
-    samples: { kind: "file", exactness: "numeric" },
-    speed: { kind: "file", exactness: "measured" },
-  },
+  outputs: { samples: { kind: "file", exactness: "numeric" } },
   numeric: true,
-  alone: true,
 });

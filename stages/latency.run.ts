@@ -4,22 +4,23 @@
  * @module
  */
 import * as tf from "@tensorflow/tfjs";
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Batch, chunks, packBatch } from "../models/batch.ts";
-import { type ClassifierConfig, classifierSpecs, classify, sizeOf } from "../models/classifier.ts";
+import { type ClassifierConfig, classifierSpecs, classify } from "../models/classifier.ts";
 import { disposeParameters, type Parameters, parametersFrom } from "../models/parameters.ts";
 import { decodeTensors } from "../models/safetensors.ts";
 import { readTensor } from "../models/webgpu.ts";
 import { trainedFrom } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Artifact, StageContext } from "../pipeline/stage.ts";
+import { inTurn } from "./timing/in_turn.ts";
 import type { LatencyParams } from "./latency.ts";
 
 interface Model {
   readonly at: Artifact["at"];
   readonly config: ClassifierConfig;
-  readonly seed: number;
   readonly parameters: Parameters;
   /** Milliseconds of its pass in each round that counts. */
   readonly passes: number[];
@@ -31,34 +32,32 @@ export async function run(context: StageContext<LatencyParams>): Promise<void> {
   const { chosen, batches, tokens } = batchesOf(file, p);
   await startBackend(context.backend);
   const models = context.inputs("weights").map((artifact) => modelFrom(artifact, file));
-  for (let round = -p.warm_up; round < p.rounds; round++) {
-    // There and back: a machine that slows down steadily slows no model more than another.
-    for (const model of round % 2 === 0 ? models : models.toReversed()) {
-      const start = performance.now();
-      await pass(model, batches);
-      const ms = performance.now() - start;
-      if (round >= 0) model.passes.push(ms);
-    }
-    const total = p.warm_up + p.rounds;
-    context.progress({ done: p.warm_up + round + 1, total, unit: "rounds" });
-  }
-  const measured = {
-    backend: context.backend,
-    documents: chosen,
-    batches: Math.ceil(chosen / p.batch),
-    batch: Math.min(p.batch, chosen),
-    tokensPerDocument: tokens / chosen,
-    warmUp: p.warm_up,
-    models: models.map(({ at, config, seed, passes }) => ({
-      operator: at["operator"] ?? config.fusion,
-      encoding: config.encoding,
-      seed,
-      size: sizeOf(config),
-      passMs: passes,
-    })),
-  };
+  await inTurn(models, context, async (model, round) => {
+    const start = performance.now();
+    await pass(model, batches);
+    const ms = performance.now() - start;
+    if (round >= 0) model.passes.push(ms);
+  });
   for (const { parameters } of models) disposeParameters(parameters);
-  Deno.writeTextFileSync(context.output("latency"), JSON.stringify(measured, null, 1) + "\n");
+  const text = measurementsText({
+    rounds: series(models.flatMap(({ at, passes }) =>
+      passes.map((ms, round) => ({
+        ...at,
+        round,
+        ms_per_batch: ms / Math.ceil(chosen / p.batch),
+        ms_per_document: ms / chosen,
+      }))
+    )),
+    timing: scalars({
+      backend: context.backend,
+      documents: chosen,
+      batch: Math.min(p.batch, chosen),
+      tokens_per_document: tokens / chosen,
+      warm_up: p.warm_up,
+      rounds: p.rounds,
+    }),
+  });
+  Deno.writeTextFileSync(context.output("latency"), text);
 }
 
 /**
@@ -93,7 +92,7 @@ function batchesOf(
 
 function modelFrom(artifact: Artifact, file: TokenFile): Model {
   const weights = decodeTensors(Deno.readFileSync(artifact.path));
-  const { config, seed } = trainedFrom(weights);
+  const { config } = trainedFrom(weights);
   if (config.vocabulary !== file.vocabularySize || config.classes !== file.classes.length) {
     throw new StageError(
       "Cannot measure latency: the weights must have been trained on this corpus's vocabulary, " +
@@ -102,7 +101,7 @@ function modelFrom(artifact: Artifact, file: TokenFile): Model {
     );
   }
   const parameters = parametersFrom(classifierSpecs(config), weights.tensors);
-  return { at: artifact.at, config, seed, parameters, passes: [] };
+  return { at: artifact.at, config, parameters, passes: [] };
 }
 
 /** Classifies all batches; ends when the last logits are here, whatever the device queued. */

@@ -28,7 +28,16 @@ export const latency = defineStage<LatencyParams>({
   name: "latency",
   params,
   inputs: { tokens: {}, weights: { many: true } },
-  outputs: { latency: { kind: "file", exactness: "measured" } },
+  outputs: {
+    latency: {
+      kind: "file",
+      exactness: "measured",
+      measures: {
+        rounds: ["*", "round", "ms_per_batch", "ms_per_document"],
+        timing: ["backend", "documents", "batch", "tokens_per_document", "warm_up", "rounds"],
+      },
+    },
+  },
   numeric: true,
   alone: true,
 });

@@ -4,46 +4,21 @@
  * @module
  */
 import { join } from "node:path";
+import { figureSvg } from "../analysis/figures/draw.ts";
+import { renderPng } from "../analysis/figures/render.ts";
+import { readResults } from "../analysis/results.ts";
 import type { StageContext } from "../pipeline/stage.ts";
-import { accuracyChart } from "./results/chart/accuracy_chart.ts";
-import { accuracyBars } from "./results/chart/bars_chart.ts";
-import { curvesChart } from "./results/chart/curves_chart.ts";
-import { deltaChart } from "./results/chart/delta_chart.ts";
-import { gatesChart } from "./results/chart/gates_chart.ts";
-import { operatorsSvg } from "./results/chart/operator_diagrams.ts";
-import { publishedChart } from "./results/chart/published_chart.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
-import { readJson } from "./results/inputs.ts";
-import { type Results, resultsSchema } from "./results/results.ts";
 import type { PlotParams } from "./plot.ts";
 
 export async function run(context: StageContext<PlotParams>): Promise<void> {
-  const { params } = context;
-  const { path } = context.input("results");
-  const results = readJson(path, resultsSchema, { what: "aggregate.results" });
+  const { figures, scale } = context.params;
+  const { study } = readResults(context.input("results").path, "aggregate.results");
   const folder = context.output("figures");
-  const svg = await drawSvg(results, params);
-  const png = await renderPng(svg, { scale: params.scale });
-  Deno.writeTextFileSync(join(folder, `${params.kind}.svg`), svg);
-  Deno.writeFileSync(join(folder, `${params.kind}.png`), png);
-}
-
-async function drawSvg(results: Results, params: PlotParams): Promise<string> {
-  const { title, width } = params;
-  switch (params.kind) {
-    case "delta":
-      return await renderSvg(deltaChart(results, { title, width }));
-    case "curves":
-      return await renderSvg(curvesChart(results, { title, width }));
-    case "published":
-      return await renderSvg(publishedChart(results, { title, width }));
-    case "accuracy":
-      return await renderSvg(accuracyChart(results, { title, width }));
-    case "accuracy_bars":
-      return await renderSvg(accuracyBars(results, { title, width, published: params.published }));
-    case "gates":
-      return await renderSvg(gatesChart(results, { title, width }));
-    case "operators":
-      return operatorsSvg({ title });
+  const named = Object.entries(figures);
+  for (const [index, [name, figure]] of named.entries()) {
+    const svg = await figureSvg(study, name, figure);
+    Deno.writeTextFileSync(join(folder, `${name}.svg`), svg);
+    Deno.writeFileSync(join(folder, `${name}.png`), await renderPng(svg, { scale }));
+    context.progress({ done: index + 1, total: named.length, unit: "figures" });
   }
 }

@@ -1,36 +1,16 @@
 /**
- * Draws one kind of figure from the results, as SVG and PNG.
+ * Draws all figures of an experiment from its results, each as SVG and PNG.
  *
  * @module
  */
 import { z } from "zod";
+import { figureViolations } from "../analysis/figures/check.ts";
+import { figuresSchema } from "../analysis/spec/figures.ts";
 import { defineStage } from "../pipeline/stage.ts";
-import { paperTableSchema } from "./results/paper/numbers.ts";
 
 const params = z.strictObject({
-  /**
-   * `delta`: paired differences from the baseline; `curves`: accuracy and loss by epoch;
-   * `published`: the paper's own per-seed figures; `accuracy`: accuracies beside the paper's;
-   * `accuracy_bars`: mean accuracies as bars; `gates`: gate values by position; `operators`: a
-   * diagram of the fusion operators.
-   */
-  kind: z.enum([
-    "delta",
-    "curves",
-    "published",
-    "accuracy",
-    "accuracy_bars",
-    "gates",
-    "operators",
-  ]),
-  /** For `accuracy_bars`: what the paper's bars show, percent. */
-  published: paperTableSchema.default({}),
-  /** Replaces the figure's own title. */
-  title: z.string().min(1).optional(),
-  /** Width of the plotting area in pixels, without labels. */
-  width: z.number().int().min(240).max(2000).default(440),
-  /** PNG pixels per SVG pixel. */
-  scale: z.number().min(0.5).max(8).default(2),
+  figures: figuresSchema.describe("Figures by name, which is their file's"),
+  scale: z.number().min(0.5).max(8).default(2).describe("PNG pixels per SVG pixel"),
 });
 
 /** Validated params of `plot`. */
@@ -41,4 +21,7 @@ export const plot = defineStage({
   params,
   inputs: { results: {} },
   outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+  check: ({ figures }, { axes }) =>
+    figureViolations(figures, { axes })
+      .map(({ path, message }) => ({ path: ["figures", ...path], message })),
 });

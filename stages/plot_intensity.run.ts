@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { StageContext } from "../pipeline/stage.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
+import { renderPng, renderSvg } from "../analysis/figures/render.ts";
 import { readJson } from "./results/inputs.ts";
 import { lossChart } from "./results/intensity/loss_chart.ts";
 import { profileChart } from "./results/intensity/profile_chart.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { StageContext } from "../pipeline/stage.ts";
 import { latencyBars } from "./results/chart/bars_chart.ts";
-import { renderPng, renderSvg } from "./results/chart/render.ts";
+import { renderPng, renderSvg } from "../analysis/figures/render.ts";
 import { readJson } from "./results/inputs.ts";
 import { latenciesSchema } from "./results/latency/latencies.ts";
 import { resultsSchema } from "./results/results.ts";

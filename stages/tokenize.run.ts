@@ -3,6 +3,12 @@
  *
  * @module
  */
+import {
+  type Measurements,
+  measurementsText,
+  scalars,
+  series,
+} from "../analysis/tidy/measurements.ts";
 import { tokenizeCharacters } from "../data/characters.ts";
 import { openCorpus } from "../data/corpus.ts";
 import { DataError } from "../data/lines.ts";
@@ -36,7 +42,7 @@ export async function run(context: StageContext<TokenizeParams>): Promise<void> 
     Deno.writeTextFileSync(context.output("vocabulary"), vocabulary);
     Deno.writeTextFileSync(
       context.output("statistics"),
-      `${JSON.stringify({ source: description.source, ...statistics }, null, 2)}\n`,
+      measurementsText(measurements(description, statistics)),
     );
     context.metric("vocabulary_size", statistics.vocabularySize);
     for (const [name, { documents }] of Object.entries(statistics.splits)) {
@@ -46,6 +52,56 @@ export async function run(context: StageContext<TokenizeParams>): Promise<void> 
     if (!(cause instanceof DataError)) throw cause;
     throw new StageError(cause.message, { cause });
   }
+}
+
+/**
+ * Statistics as tables. The share of the majority class is that of the split test, else of the last:
+ * the accuracy of always answering with it.
+ */
+function measurements(
+  { source }: Description,
+  { splits, vocabularySize, classes, duplicatesAcrossSplits }: Tokenized["statistics"],
+): Measurements {
+  const own = Object.entries(splits).map(([split, of]) => ({ split, ...of }));
+  const tested = splits["test"] ?? own.at(-1)!;
+  const total = (of: (split: typeof own[number]) => number) =>
+    own.reduce((sum, split) => sum + of(split), 0);
+  const duplicates = Object.entries(duplicatesAcrossSplits)
+    .map(([splits, duplicates]) => ({ splits, duplicates }));
+  return {
+    corpora: scalars({
+      source: source.name,
+      kind: source.kind,
+      title: source.title,
+      note: source.note,
+      documents: total((split) => split.documents),
+      tokens: total((split) => split.tokens),
+      vocabulary: vocabularySize,
+      classes: classes.length,
+      majority_share: Math.max(...tested.perClass.map((each) => each.documents)) /
+        tested.documents,
+      duplicates: duplicates.reduce((sum, each) => sum + each.duplicates, 0),
+    }),
+    splits: series(own.map(({ split, documents, available, tokens, lengths, stamps }) => {
+      const { clippedShare, ...percentiles } = lengths;
+      return {
+        split,
+        documents,
+        available: available ?? documents,
+        tokens,
+        ...percentiles,
+        clipped_share: clippedShare,
+        stamps_own: stamps.own,
+        stamps_other: stamps.other,
+      };
+    })),
+    classes_by_split: series(
+      own.flatMap(({ split, perClass }) =>
+        perClass.map((each) => ({ split, class: each.class, class_documents: each.documents }))
+      ),
+    ),
+    ...(duplicates.length === 0 ? {} : { duplicates: series(duplicates) }),
+  };
 }
 
 interface Outputs {

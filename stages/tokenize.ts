@@ -79,6 +79,21 @@ export const tokenize = defineStage<TokenizeParams>({
   outputs: {
     tokens: { kind: "file", exactness: "exact" },
     vocabulary: { kind: "file", exactness: "exact" },
-    statistics: { kind: "file", exactness: "exact" },
+    statistics: {
+      kind: "file",
+      exactness: "exact",
+      measures: {
+        corpora: [
+          ...["source", "kind", "title", "note", "documents", "tokens", "vocabulary", "classes"],
+          ...["majority_share", "duplicates"],
+        ],
+        splits: [
+          ...["split", "documents", "available", "tokens", "mean", "median", "p90", "p95", "p99"],
+          ...["max", "clipped_share", "stamps_own", "stamps_other"],
+        ],
+        classes_by_split: ["split", "class", "class_documents"],
+        duplicates: ["splits", "duplicates"],
+      },
+    },
   },
 });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type Documents, tokensOf } from "../models/batch.ts";
@@ -64,21 +65,27 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     onDevice(context, state),
   );
   const { progress } = state;
-  writeJson(context.output("history"), {
-    protocol: p.protocol,
-    fusion: p.fusion,
-    encoding: p.encoding,
-    seed: p.seed,
-    parameters: parameterCount(specs),
-    epochs: progress.epochs,
-    bestEpoch: progress.bestEpoch,
-    steps: progress.steps,
+  const history = measurementsText({
+    runs: scalars({
+      protocol: p.protocol,
+      parameters: parameterCount(specs),
+      epochs: progress.epochs.length,
+      best_epoch: progress.bestEpoch,
+      steps: progress.steps,
+    }),
+    curve: series(progress.epochs.map((each) => ({
+      epoch: each.epoch,
+      train_loss: each.trainLoss,
+      validation_loss: each.validationLoss,
+      validation_accuracy: each.validationAccuracy,
+    }))),
   });
+  Deno.writeTextFileSync(context.output("history"), history);
   const weights = encodeTensors(trainedFile({ config, seed: p.seed }, state.best));
   Deno.writeFileSync(context.output("weights"), weights);
   const best = progress.epochs[progress.bestEpoch - 1]!;
-  context.metric("validationAccuracy", best.validationAccuracy);
-  context.metric("bestEpoch", best.epoch);
+  context.metric("validation_accuracy", best.validationAccuracy);
+  context.metric("best_epoch", best.epoch);
   disposeState(state);
 }
 
@@ -252,8 +259,4 @@ function exhausted({ epochs }: Progress, p: TrainParams): boolean {
     else since++;
   }
   return since >= p.patience;
-}
-
-function writeJson(path: string, value: unknown): void {
-  Deno.writeTextFileSync(path, JSON.stringify(value, null, 2) + "\n");
 }

@@ -80,7 +80,14 @@ export const train = defineStage<TrainParams>({
   inputs: { tokens: {} },
   outputs: {
     weights: { kind: "file", exactness: "numeric" },
-    history: { kind: "file", exactness: "numeric" },
+    history: {
+      kind: "file",
+      exactness: "numeric",
+      measures: {
+        runs: ["protocol", "parameters", "epochs", "best_epoch", "steps"],
+        curve: ["epoch", "train_loss", "validation_loss", "validation_accuracy"],
+      },
+    },
   },
   numeric: true,
   checkpoints: true,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { measurementsText, scalars, series } from "../analysis/tidy/measurements.ts";
 import { readTokenFile, type TokenFile } from "../data/token_file.ts";
 import { startBackend } from "../models/backend.ts";
 import { type GptConfig, gptSpecs } from "../models/gpt.ts";
@@ -67,21 +68,25 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     onDevice(context, state),
   );
   const { evaluations, best } = state.progress;
-  const history = {
-    run: p.run,
-    bypass: p.bypass,
-    seed: p.seed,
-    parameters: parameterCount(specs),
-    evaluations,
-    bestIteration: evaluations[best]!.iteration,
-    bestValidationLoss: evaluations[best]!.validationLoss,
-    steps: state.progress.steps,
-  };
-  Deno.writeTextFileSync(context.output("history"), JSON.stringify(history, null, 2) + "\n");
+  const { iteration, validationLoss } = evaluations[best]!;
+  const history = measurementsText({
+    runs: scalars({
+      parameters: parameterCount(specs),
+      steps: state.progress.steps,
+      best_iteration: iteration,
+      best_validation_loss: validationLoss,
+    }),
+    curve: series(evaluations.map((each) => ({
+      iteration: each.iteration,
+      train_loss: each.trainLoss,
+      validation_loss: each.validationLoss,
+    }))),
+  });
+  Deno.writeTextFileSync(context.output("history"), history);
   const weights = encodeTensors(gptFile({ config, run: p.run, seed: p.seed }, state.best));
   Deno.writeFileSync(context.output("weights"), weights);
-  context.metric("bestValidationLoss", history.bestValidationLoss);
-  context.metric("bestIteration", history.bestIteration);
+  context.metric("best_validation_loss", validationLoss);
+  context.metric("best_iteration", iteration);
   disposeState(state);
 }
 

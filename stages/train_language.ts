@@ -61,7 +61,14 @@ export const trainLanguage = defineStage<TrainLanguageParams>({
   inputs: { tokens: {} },
   outputs: {
     weights: { kind: "file", exactness: "numeric" },
-    history: { kind: "file", exactness: "numeric" },
+    history: {
+      kind: "file",
+      exactness: "numeric",
+      measures: {
+        runs: ["parameters", "steps", "best_iteration", "best_validation_loss"],
+        curve: ["iteration", "train_loss", "validation_loss"],
+      },
+    },
   },
   numeric: true,
   checkpoints: true,

@@ -7,8 +7,7 @@ import { ln } from "../../models/portable_math.ts";
 import type { Metrics } from "../spec/axes.ts";
 import type { Claim, Comparison } from "../spec/claims.ts";
 import { moments, sum } from "../statistics/sample.ts";
-import { keyOf, type PublishedValue } from "../study.ts";
-import { type Part, partsOf } from "./parts.ts";
+import { keyOf, type Part, partsOf, type PublishedValue } from "../study.ts";
 import { type Question, questionOf, scaleOf } from "./question.ts";
 
 /** Where printed numbers are looked up. */

@@ -11,6 +11,7 @@ import {
   axisOf,
   changesOf,
   metricOf,
+  partsOf,
   placeText,
   provenanceOf,
   type Study,
@@ -21,7 +22,6 @@ import { chancesOf } from "./chances.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Asked, askedBy, type Prints } from "./expected.ts";
 import type { JudgedClaim, JudgedComparison, Outcome, Verdict } from "./judged.ts";
-import { partsOf } from "./parts.ts";
 import { scaleOf } from "./question.ts";
 import { ruleOn } from "./ruling.ts";
 import { familyOf, seedsFor } from "./seeds.ts";

@@ -5,6 +5,7 @@
  * @module
  */
 import { z } from "zod";
+import { ordered } from "./ordered.ts";
 
 const text = z.string().min(1);
 
@@ -23,7 +24,7 @@ const axisSchema = z.strictObject({
   baseline: z.union([text, z.number()]).transform(String).optional().describe(
     "The value that the others are compared with",
   ),
-  values: z.record(
+  values: ordered(z.record(
     z.string(),
     z.union([
       text,
@@ -33,13 +34,13 @@ const axisSchema = z.strictObject({
         note: text.optional().describe("A sentence below every table that shows the value"),
       }),
     ]),
-  ).default({}).describe(
+  )).prefault({}).describe(
     "Values in display order, with their titles; others follow by number or name, as they are",
   ),
 });
 
 /** Axes in display order. */
-export const axesSchema = z.record(z.string(), axisSchema);
+export const axesSchema = ordered(z.record(z.string(), axisSchema));
 export type Axes = z.infer<typeof axesSchema>;
 
 const metricSchema = z.strictObject({
@@ -59,6 +60,9 @@ const metricSchema = z.strictObject({
   ),
   same: z.array(z.string()).default([]).describe(
     "Columns that must agree between runs that are compared, such as the number of documents",
+  ),
+  timed: z.boolean().optional().describe(
+    "It depends on the machine: tables that show it say so",
   ),
   max: z.number().optional().describe("No interval or axis goes beyond it, as shown: 100"),
 });

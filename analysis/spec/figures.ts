@@ -42,23 +42,38 @@ const bars = z.strictObject({
   metric: z.string(),
   rows: z.array(z.string()).min(1),
   change: z.boolean().default(false).describe("Write the change from the baseline beside the bar"),
+  axis: z.enum(["shared", "own"]).default("shared").describe(
+    "own: for panels that are not compared, such as milliseconds of different machines",
+  ),
   sources: z.array(z.string()).default([]).describe("Each is a panel of its own"),
 });
 
-/** Lines over a series' first column, a line for each condition, seeds faint. */
+/** Lines over a column: a mean for each condition, its seeds faint or as a band. */
 const curves = z.strictObject({
   ...common,
   template: z.literal("curves"),
   table: z.string(),
-  x: z.strictObject({ column: z.string(), title: z.string() }),
+  x: z.strictObject({
+    column: z.string(),
+    title: z.string(),
+    from: z.number().optional().describe("Leaves out what comes before, such as the start"),
+  }),
   y: z.array(z.strictObject({
     column: z.string(),
     title: z.string(),
     scale: z.number().positive().default(1),
+    digits: z.int().min(0).max(10).default(2),
+    domain: z.tuple([z.number(), z.number()]).optional().describe("Ends of the axis, as shown"),
   })).min(1).describe("A row of panels for each"),
-  series: z.array(z.string()).min(1).describe("Axes: a colour for each combination"),
+  series: z.array(z.string()).min(1).describe(
+    "Axes and columns: a colour and a dash for each combination",
+  ),
+  lines: z.array(z.string()).default([]).describe(
+    "Columns that tell lines of one colour apart, such as heads; each is then a mean over seeds",
+  ),
+  against: atSchema.optional().describe("Shows differences from this condition, seed by seed"),
   marks: z.enum(["band", "seeds"]).default("seeds").describe(
-    "Around the mean: a band of min and max over the seeds, or a faint line for each",
+    "Around the mean: a band of min and max, or a faint line for each seed",
   ),
 });
 

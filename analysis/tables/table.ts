@@ -8,6 +8,8 @@
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
+  /** What its numbers are named by in {@linkcode Table.names}' rows; none are without it. */
+  readonly name?: string;
 }
 
 /**
@@ -23,6 +25,8 @@ export interface Table {
   readonly caption: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
+  /** By row: what tells it from the others, as values of axes; names its numbers. */
+  readonly names?: readonly (readonly string[])[];
   /** Anchors of rows on a page: row index and name. */
   readonly anchors?: readonly (readonly [row: number, anchor: string])[];
   /** Rows after which a group ends, for a rule between groups. */
@@ -33,4 +37,21 @@ export interface Table {
     readonly columns: readonly string[];
     readonly rows: readonly (readonly (string | number | null)[])[];
   };
+}
+
+/** A cell that leads somewhere, if there is somewhere to go. */
+export function linked(text: string, to: string | undefined): Cell {
+  return to === undefined ? text : { text, to };
+}
+
+/** A cell's text. */
+export function cellText(cell: Cell): string {
+  return typeof cell === "string" ? cell : cell.text;
+}
+
+/** A name for rows, the same for the same parts and for no others; a URL takes it as it is. */
+export function rowsAnchor(...parts: readonly string[]): string {
+  const plain = (part: string) =>
+    part.replace(/[^A-Za-z0-9_.]/gu, (mark) => `~${mark.codePointAt(0)!.toString(16)}~`);
+  return parts.map(plain).join("-");
 }

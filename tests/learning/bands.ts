@@ -45,14 +45,14 @@ export function comparisons(
       figure: "training loss, last epoch",
       unit: "nats",
       band: 0.02,
-    }, (run) => run.epochs.at(-1)!.trainLoss),
+    }, (run) => run.epochs.at(-1)!.train_loss),
     ...epochs.map((epoch, i) =>
       compared(classifier, {
         text: news,
         figure: `validation accuracy, epoch ${epoch}`,
         unit: "points",
         band: 2.5,
-      }, (run) => run.epochs[i]!.validationAccuracy * 100)
+      }, (run) => run.epochs[i]!.validation_accuracy * 100)
     ),
     ...epochs.map((epoch, i) =>
       compared(classifier, {
@@ -60,7 +60,7 @@ export function comparisons(
         figure: `validation loss, epoch ${epoch}`,
         unit: "nats",
         band: 0.08,
-      }, (run) => run.epochs[i]!.validationLoss)
+      }, (run) => run.epochs[i]!.validation_loss)
     ),
   ];
 }

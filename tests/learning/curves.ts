@@ -10,8 +10,8 @@ export interface LanguageRun {
   readonly seed: number;
   readonly evaluations: readonly {
     readonly iteration: number;
-    readonly trainLoss: number;
-    readonly validationLoss: number;
+    readonly train_loss: number;
+    readonly validation_loss: number;
   }[];
   /** Of the best weights, on excerpts of the validation text that do not overlap. */
   readonly heldOutLoss: number;
@@ -22,9 +22,9 @@ export interface ClassifierRun {
   readonly seed: number;
   readonly epochs: readonly {
     readonly epoch: number;
-    readonly trainLoss: number;
-    readonly validationLoss: number;
-    readonly validationAccuracy: number;
+    readonly train_loss: number;
+    readonly validation_loss: number;
+    readonly validation_accuracy: number;
   }[];
   /** Of the best weights, on the test documents. */
   readonly testAccuracy: number;

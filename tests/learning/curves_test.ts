@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { samplesFolder } from "../data/samples.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { comparisons, outcome, table } from "./bands.ts";
 import { type ClassifierRun, type LanguageRun, LEARNING, readPair } from "./curves.ts";
 import { figures } from "./draw.ts";
@@ -62,14 +62,15 @@ Deno.test({
       iterations: 100,
       decay_until: train.iterations,
     }, { directory, inputs: { tokens: artifact(tokens) } });
-    const { evaluations } = JSON.parse(Deno.readTextFileSync(outputs.history!));
-    for (const [i, { iteration, trainLoss, validationLoss }] of evaluations.entries()) {
+    const curve = measuredRows(outputs.history!, "curve");
+    for (const [i, row] of curve.entries()) {
       const then = recorded!.evaluations[i]!;
+      const { iteration, train_loss, validation_loss } = row as unknown as typeof then;
       assertEquals(iteration, then.iteration);
       // Another order of sums moves these by 1e-6; another mask or start by 1e-2.
-      assert(Math.abs(trainLoss - then.trainLoss) < 1e-3, `training loss ${trainLoss}`);
-      assert(Math.abs(validationLoss - then.validationLoss) < 1e-3, `loss ${validationLoss}`);
+      assert(Math.abs(train_loss - then.train_loss) < 1e-3, `training loss ${train_loss}`);
+      assert(Math.abs(validation_loss - then.validation_loss) < 1e-3, `loss ${validation_loss}`);
     }
-    assertEquals(evaluations.length, 2);
+    assertEquals(curve.length, 2);
   },
 });

@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { type Chart, seriesLook } from "../../stages/results/chart/look.ts";
-import { renderSvg } from "../../stages/results/chart/render.ts";
+import { type Chart, seriesLook } from "../../analysis/figures/theme.ts";
+import { renderSvg } from "../../analysis/figures/render.ts";
 import { comparisons, outcome, table } from "./bands.ts";
 import { type ClassifierRun, type LanguageRun, LEARNING, type Pair, readPair } from "./curves.ts";
 
@@ -150,7 +150,7 @@ export async function figures(
   const last = language.ours.runs[0]!.evaluations.at(-1)!.iteration;
   const losses = both(
     language,
-    (run) => run.evaluations.map((each) => ({ x: each.iteration, y: each.validationLoss })),
+    (run) => run.evaluations.map((each) => ({ x: each.iteration, y: each.validation_loss })),
   );
   const iterations = (first: number): Panel["x"] => ({ title: "Iteration", domain: [first, last] });
   const epochs = { title: "Epoch", domain: [1, classifier.ours.runs[0]!.epochs.length] } as const;
@@ -184,19 +184,19 @@ export async function figures(
         title: "Validation accuracy",
         x: epochs,
         axis: "Documents, %",
-        sides: byEpoch((each) => each.validationAccuracy * 100),
+        sides: byEpoch((each) => each.validation_accuracy * 100),
       },
       {
         title: "Validation loss",
         x: epochs,
         axis: "Nats",
-        sides: byEpoch((each) => each.validationLoss),
+        sides: byEpoch((each) => each.validation_loss),
       },
       {
         title: "Training loss, under dropout",
         x: epochs,
         axis: "Nats",
-        sides: byEpoch((each) => each.trainLoss),
+        sides: byEpoch((each) => each.train_loss),
       },
     ]),
   ];

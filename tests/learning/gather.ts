@@ -12,7 +12,8 @@ import { StageError } from "../../pipeline/errors.ts";
 import { readLatest } from "../../pipeline/store/latest.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
-import type { ClassifierRun, Curves, LanguageRun } from "./curves.ts";
+import { measuredRows } from "../rig/run_stage.ts";
+import type { Curves } from "./curves.ts";
 
 const TO_DOCS = fileURLToPath(new URL("../../docs/learning/", import.meta.url));
 
@@ -40,17 +41,22 @@ function paramsOf({ ingredients }: Trace, without: readonly string[] = []) {
   );
 }
 
-function readOutput(store: LocalStore, trace: Trace, output: string) {
-  return JSON.parse(Deno.readTextFileSync(store.blobPath(trace.outputs[output]!.sha256)));
+/** The path of an output of an instance. */
+function outputOf(store: LocalStore, trace: Trace, output: string): string {
+  return store.blobPath(trace.outputs[output]!.sha256);
 }
 
-async function gather<Run>(
+/** What an instance trained and measured: rows by table. */
+type Rows = (table: string) => Record<string, string | number | null>[];
+
+async function gather(
   store: LocalStore,
   options: {
     readonly run: string;
     readonly text: string;
     readonly folder: string;
-    readonly describe: (history: never, metrics: never) => Run;
+    /** From a seed and the rows that its training and its evaluation measured. */
+    readonly describe: (seed: number, history: Rows, metrics: Rows) => unknown;
   },
 ): Promise<void> {
   const { run, text, folder } = options;
@@ -60,7 +66,9 @@ async function gather<Run>(
   const tokens = tokenized!.outputs.tokens!.sha256;
   const [first] = trained;
   const handed = {
-    source: readOutput(store, tokenized!, "statistics").source.name as string,
+    source: String(
+      measuredRows(outputOf(store, tokenized!, "statistics"), "corpora")[0]!.source,
+    ),
     tokenize: paramsOf(tokenized!),
     train: paramsOf(first!, ["seed"]),
     evaluate: paramsOf(evaluated[0]!),
@@ -69,7 +77,7 @@ async function gather<Run>(
   Deno.mkdirSync(join(folder, text), { recursive: true });
   Deno.copyFileSync(store.blobPath(tokens), join(folder, text, "tokens"));
   Deno.writeTextFileSync(join(folder, text, "case.json"), JSON.stringify(handed, null, 1) + "\n");
-  const curves: Curves<Run> = {
+  const curves: Curves<unknown> = {
     versions: {
       deno: first!.ingredients.deno!,
       ...Object.fromEntries(
@@ -79,8 +87,9 @@ async function gather<Run>(
     ...handed,
     runs: trained.map((trace, i) =>
       options.describe(
-        readOutput(store, trace, "history") as never,
-        readOutput(store, evaluated[i]!, "metrics") as never,
+        Number(paramsOf(trace)["seed"]),
+        (table) => measuredRows(outputOf(store, trace, "history"), table),
+        (table) => measuredRows(outputOf(store, evaluated[i]!, "metrics"), table),
       )
     ),
   };
@@ -93,30 +102,27 @@ if (import.meta.main) {
   const store = new LocalStore(join(outputs!, "store"));
   switch (text) {
     case "tinyshakespeare":
-      await gather<LanguageRun>(store, {
+      await gather(store, {
         run: "intensity.small",
         text,
         folder: folder!,
-        describe: (
-          history: LanguageRun,
-          metrics: { splits: { split: string; lossNats: number }[] },
-        ) => ({
-          seed: history.seed,
-          evaluations: history.evaluations,
-          heldOutLoss: metrics.splits.find(({ split }) => split === "validation")!.lossNats,
+        describe: (seed, history, metrics) => ({
+          seed,
+          evaluations: history("curve"),
+          heldOutLoss: metrics("runs")[0]!.validation_loss,
         }),
       });
       break;
     case "ag_news":
-      await gather<ClassifierRun>(store, {
+      await gather(store, {
         run: "fusion.small",
         text,
         folder: folder!,
-        describe: (history: ClassifierRun, metrics: { accuracy: number; lossNats: number }) => ({
-          seed: history.seed,
-          epochs: history.epochs,
-          testAccuracy: metrics.accuracy,
-          testLoss: metrics.lossNats,
+        describe: (seed, history, metrics) => ({
+          seed,
+          epochs: history("curve"),
+          testAccuracy: metrics("runs")[0]!.accuracy,
+          testLoss: metrics("runs")[0]!.loss_nats,
         }),
       });
       break;

@@ -21,7 +21,7 @@ import { tokenize } from "../../stages/tokenize.ts";
 import { train } from "../../stages/train.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
 import { disposeState, saveState } from "../../stages/training/state.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 
 /** Params of `train_language` that this module reads. */
 export interface LanguageParams {
@@ -159,8 +159,7 @@ export async function trainedFrom(
   const { outputs } = from.stage === "train_language"
     ? await runStage(trainLanguage, from.train, run)
     : await runStage(train, from.train, run);
-  const history = JSON.parse(Deno.readTextFileSync(outputs.history!));
-  return history.evaluations ?? history.epochs;
+  return measuredRows(outputs.history!, "curve") as Readonly<Record<string, number>>[];
 }
 
 function languageStart(

@@ -22,6 +22,15 @@ for (const name of ["exp", "ln", "sin", "cos"] as const) {
   });
 }
 
+for (const name of ["expm1", "log1p"] as const) {
+  Deno.test(`${name} is within 4 ulp of 60-digit arithmetic, near 0 too`, () => {
+    const worst = Math.max(
+      ...fixtures[name].map(([x, y]) => Math.abs(portable[name](x!) - y!) / ulp(y!)),
+    );
+    assert(worst <= 4, `worst error ${worst} ulp`);
+  });
+}
+
 for (const name of ["sinTurns", "cosTurns"] as const) {
   Deno.test(`${name} is within 2e-16 of 60-digit arithmetic`, () => {
     const worst = Math.max(...fixtures[name].map(([x, y]) => Math.abs(portable[name](x!) - y!)));
@@ -38,5 +47,7 @@ Deno.test("the functions keep their exact values and limits", () => {
   assertEquals(portable.sin(0), 0);
   assertEquals(portable.cos(0), 1);
   assertEquals(portable.cosTurns(0.5), -1);
+  assertEquals([-Infinity, 0, Infinity].map(portable.expm1), [-1, 0, Infinity]);
+  assertEquals([-1, 0, Infinity].map(portable.log1p), [-Infinity, 0, Infinity]);
   assert(Number.isNaN(portable.exp(NaN)) && Number.isNaN(portable.ln(-1)));
 });

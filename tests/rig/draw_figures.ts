@@ -1,27 +1,20 @@
 /**
- * Draws small figures from made-up results, as the reference pictures were drawn:
+ * Draws figures of a made-up study, as the reference pictures were drawn:
  *
  * ```sh
- * deno run -A tests/rig/draw_figures.ts tests/reference/figures delta curves operators
+ * deno run -A tests/rig/draw_figures.ts tests/reference/figures 0.5 sprouted_changes growth scheme
  * ```
  *
  * @module
  */
 import { join } from "node:path";
-import { aggregate } from "../../stages/aggregate.ts";
-import { plot } from "../../stages/plot.ts";
-import { AG, madeUpInputs, SHORT } from "../stages/results/made_up.ts";
-import { artifact, runStage } from "./run_stage.ts";
-import { temporaryFolder } from "./temporary.ts";
+import { figureSvg } from "../../analysis/figures/draw.ts";
+import { renderPng } from "../../analysis/figures/render.ts";
+import { PLANT_FIGURES, plants } from "../analysis/figures/made_up.ts";
 
-const [folder, ...kinds] = Deno.args;
-const directory = temporaryFolder();
-const inputs = madeUpInputs(directory, [AG, SHORT]);
-const { outputs } = await runStage(aggregate, {}, { directory, inputs });
-const results = artifact(outputs["results"]!);
-for (const kind of kinds) {
-  const own = { directory: temporaryFolder(), inputs: { results } };
-  const drawn = await runStage(plot, { kind, width: 240, scale: 0.5 }, own);
-  const png = Deno.readFileSync(join(drawn.outputs["figures"]!, `${kind}.png`));
-  Deno.writeFileSync(join(folder!, `${kind}.png`), png);
+const [folder, scale, ...names] = Deno.args;
+const study = plants();
+for (const name of names) {
+  const svg = await figureSvg(study, name, PLANT_FIGURES[name]!);
+  Deno.writeFileSync(join(folder!, `${name}.png`), await renderPng(svg, { scale: Number(scale) }));
 }

@@ -5,6 +5,7 @@
  */
 import { basename, join } from "node:path";
 import { createHash } from "node:crypto";
+import { type Measurements, readMeasurements } from "../../analysis/tidy/measurements.ts";
 import { canonical } from "../../pipeline/key/canonical.ts";
 import type { Artifact, Backend, Run, Stage, StageProgress } from "../../pipeline/stage.ts";
 
@@ -81,7 +82,55 @@ export async function runStage<P>(
       pins[name] = value;
     },
   });
+  const coordinates = new Set(
+    Object.keys(options.inputs ?? {}).flatMap((name) =>
+      all(name).flatMap(({ at }) => Object.keys(at))
+    ),
+  );
+  for (const [name, { measures }] of Object.entries(stage.outputs)) {
+    if (measures !== undefined) holdToDeclared(outputs[name]!, { measures, coordinates });
+  }
   return { outputs, metrics, pins };
+}
+
+/** Holds a measurements file to what its output declares: tables, and of each all columns. */
+function holdToDeclared(
+  path: string,
+  { measures, coordinates }: {
+    measures: NonNullable<Stage["outputs"][string]["measures"]>;
+    coordinates: ReadonlySet<string>;
+  },
+): void {
+  for (const [table, columns] of Object.entries(readMeasurements(path, "an output"))) {
+    const declared = measures[table] ?? [];
+    const written = Object.keys(columns).filter((column) =>
+      !declared.includes("*") || !coordinates.has(column)
+    );
+    const expected = declared.filter((column) => column !== "*");
+    if (written.sort().join() === expected.sort().join()) continue;
+    throw new TypeError(
+      `table "${table}" must have the columns that its output declares, found ${written}`,
+    );
+  }
+}
+
+/** The tables of a stage's measurements. */
+export function measurements(path: string): Measurements {
+  return readMeasurements(path, "an output");
+}
+
+/** One table of a stage's measurements, a record for each row. */
+export function measuredRows(
+  path: string,
+  table: string,
+): Record<string, string | number | null>[] {
+  const columns = measurements(path)[table] ?? {};
+  const length = Object.values(columns)[0]?.length ?? 0;
+  return Array.from(
+    { length },
+    (_, row) =>
+      Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[row]!])),
+  );
 }
 
 /** Wraps a file, or a folder's files, as an input artifact. */

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { parse } from "@std/yaml";
-import { aggregate } from "../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../stages/aggregate_fusion.ts";
 import type { Latencies } from "../../stages/results/latency/latencies.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
 import { checkTables } from "./results/check_tables.ts";

@@ -8,7 +8,7 @@ import { encodeTensors } from "../../models/safetensors.ts";
 import { gptFile } from "../../models/weights.ts";
 import { spread } from "../../stages/evaluate_language.run.ts";
 import { evaluateLanguage } from "../../stages/evaluate_language.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const base = { vocabulary: 5, context: 8, d: 16, heads: 2, layers: 2, bypass: false };
@@ -49,7 +49,8 @@ async function evaluated({ run = 4, bypass = false, zero, params = {}, vocabular
     directory,
     inputs: { tokens: artifact(path("corpus")), weights: artifact(path("weights")) },
   });
-  return { ...JSON.parse(Deno.readTextFileSync(outputs.metrics!)), metrics };
+  const intensity = measuredRows(outputs.metrics!, "intensity");
+  return { run: measuredRows(outputs.metrics!, "runs")[0]!, intensity, metrics };
 }
 
 Deno.test("excerpts to measure on do not overlap and leave a token to predict after each", () => {
@@ -60,58 +61,56 @@ Deno.test("excerpts to measure on do not overlap and leave a token to predict af
 });
 
 Deno.test("a model that knows nothing has a loss of ln V nats, log₂ V bits", async () => {
-  const { splits, metrics, parameters } = await evaluated({ zero: "embedding" });
-  assertEquals(splits.map((each: { split: string }) => each.split), ["validation", "test"]);
-  assertEquals(splits.map((each: { tokens: number }) => each.tokens), [56, 24]);
-  for (const { lossNats, bits } of splits) {
-    assertAlmostEquals(lossNats, Math.log(5), 1e-6);
-    assertAlmostEquals(bits, Math.log2(5), 1e-6);
+  const { run, metrics } = await evaluated({ zero: "embedding" });
+  assertEquals([run.validation_tokens, run.test_tokens], [56, 24]);
+  for (const split of ["validation", "test"]) {
+    assertAlmostEquals(Number(run[`${split}_loss`]), Math.log(5), 1e-6);
+    assertAlmostEquals(Number(run[`${split}_bits`]), Math.log2(5), 1e-6);
   }
-  assertEquals(metrics.validationLoss, splits[0].lossNats);
-  // Embeddings 5·16, positions 8·16; a block: 16 + 16·48 + 16² + 16 + 2·16·64, and its predictor
-  // 16 + 8·16 + 16·4 + 4² + 4·2; the last gain 16.
-  assertEquals(parameters, 80 + 128 + 2 * (3104 + 232) + 16);
+  assertEquals<unknown>(metrics, {
+    validation_loss: run.validation_loss,
+    test_loss: run.test_loss,
+  });
+  const { d_model, heads, layers, context, vocabulary } = run;
+  assertEquals([d_model, heads, layers, context, vocabulary], [16, 2, 2, 8, 5]);
 });
 
 Deno.test("predictors without an opinion say the middle of their range, at every position", async () => {
   for (const [run, heads, middle] of [[1, [null], 0.55], [3, [null], 0.6], [4, [0, 1], 0.6]]) {
-    const { intensities } = await evaluated({ run: run as number, zero: "intensity.out.weight" });
-    const places = [0, 1].flatMap((block) => (heads as unknown[]).map((head) => ({ block, head })));
+    const { intensity } = await evaluated({ run: run as number, zero: "intensity.out.weight" });
     assertEquals(
-      intensities.map(({ block, head }: { block: number; head: number }) => ({ block, head })),
-      places,
+      intensity.map(({ block, head, position }) => [block, head, position]),
+      [0, 1].flatMap((block) =>
+        (heads as (number | null)[]).flatMap((head) =>
+          Array.from({ length: 8 }, (_, position) => [block, head, position])
+        )
+      ),
     );
-    for (const { byPosition } of intensities) {
-      assertEquals(byPosition.length, 8);
-      for (const value of byPosition) assertAlmostEquals(value, middle as number, 1e-6);
-    }
+    for (const { value } of intensity) assertAlmostEquals(Number(value), middle as number, 1e-6);
   }
 });
 
 Deno.test("a predictor's opinion differs by position and head", async () => {
-  const { intensities } = await evaluated({ run: 4 });
-  const values = intensities.flatMap((each: { byPosition: number[] }) => each.byPosition);
+  const { intensity } = await evaluated({ run: 4 });
+  const values = intensity.map(({ value }) => Number(value));
   assertEquals(new Set(values).size, 2 * 2 * 8);
   for (const value of values) assert(value > 0.2 && value < 1);
 });
 
 Deno.test("a model without predictors has no intensities, one that bypasses them has", async () => {
   const [none, bypassed] = [await evaluated({ run: 0 }), await evaluated({ bypass: true })];
-  assertEquals(none.intensities, []);
-  assertEquals(bypassed.intensities.length, 4);
-  assertEquals(bypassed.splits, none.splits);
-  assertEquals([none.bypass, bypassed.bypass], [false, true]);
+  assertEquals(none.intensity, []);
+  assertEquals(bypassed.intensity.length, 4 * 8);
+  assertEquals(bypassed.run, none.run);
 });
 
 Deno.test("the loss does not depend on how many sequences are in memory", async () => {
   const all = await evaluated({});
   const few = await evaluated({ params: { chunk_tokens: 24 } });
-  assertAlmostEquals(all.splits[0].lossNats, few.splits[0].lossNats, 1e-6);
-  few.intensities.forEach(({ byPosition }: { byPosition: number[] }, i: number) => {
-    byPosition.forEach((value, t) =>
-      assertAlmostEquals(value, all.intensities[i].byPosition[t], 1e-6)
-    );
-  });
+  assertAlmostEquals(Number(all.run.validation_loss), Number(few.run.validation_loss), 1e-6);
+  few.intensity.forEach(({ value }, i) =>
+    assertAlmostEquals(Number(value), Number(all.intensity[i]!.value), 1e-6)
+  );
 });
 
 Deno.test("weights of another text are refused", async () => {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { evaluate } from "../../stages/evaluate.ts";
 import { train } from "../../stages/train.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
@@ -18,35 +18,48 @@ async function evaluated(fusion: string, params: Record<string, unknown>) {
     epochs: 6,
     learning_rate: 5e-3,
   }, { directory, inputs: { tokens } });
-  const history = JSON.parse(Deno.readTextFileSync(outputs.history!));
+  const [trained] = measuredRows(outputs.history!, "runs");
+  const curve = measuredRows(outputs.history!, "curve");
   const run = await runStage(evaluate, params, {
     directory,
     inputs: { tokens, weights: artifact(outputs.weights!) },
   });
-  const metrics = JSON.parse(Deno.readTextFileSync(run.outputs.metrics!));
-  return { history, metrics, headline: run.metrics };
+  const table = (name: string) => measuredRows(run.outputs.metrics!, name);
+  const best = curve[Number(trained!.best_epoch) - 1]!;
+  return { best, run: table("runs")[0]!, table, headline: run.metrics };
 }
 
 Deno.test("evaluating the validation split gives the best epoch's validation figures", async () => {
-  const { history, metrics } = await evaluated("add", { split: "validation" });
-  const best = history.epochs[history.bestEpoch - 1];
-  assertEquals(metrics.accuracy, best.validationAccuracy);
-  assertEquals(metrics.lossNats, best.validationLoss);
-  assertEquals(metrics.gate, undefined);
+  const { best, run, table } = await evaluated("add", { split: "validation" });
+  assertEquals(run.accuracy, best.validation_accuracy);
+  assertEquals(run.loss_nats, best.validation_loss);
+  assertEquals(table("gate"), []);
 });
 
 Deno.test("metrics add up, and a gate's values lie between 0 and 1", async () => {
-  const { metrics, headline } = await evaluated("gate_scalar", {});
-  assertEquals(metrics.documents, 60);
+  const { run, table, headline } = await evaluated("gate_scalar", {});
+  assertEquals(run.documents, 60);
+  const { d_model, heads, layers, d_ff, max_length } = run;
+  assertEquals({ d_model, heads, layers, d_ff, max_length }, {
+    d_model: 16,
+    heads: 2,
+    layers: 1,
+    d_ff: 32,
+    max_length: 12,
+  });
   const sum = (key: string) =>
-    metrics.perClass.reduce((total: number, c: Record<string, number>) => total + c[key]!, 0);
-  assertEquals(sum("documents"), 60);
-  assertEquals(sum("correct"), metrics.correct);
-  assertEquals(metrics.accuracy, metrics.correct / 60);
-  assertEquals(headline.accuracy, metrics.accuracy);
-  assert(metrics.majorityShare >= 1 / 3 && metrics.majorityShare < 1);
-  assertEquals(metrics.gate.byPosition.length, 12);
-  assert(metrics.gate.byPosition.every((g: number) => g > 0 && g < 1));
+    table("classes").reduce((total, each) => total + Number(each[key]), 0);
+  assertEquals(sum("class_documents"), 60);
+  assertEquals(sum("class_correct"), run.correct);
+  assertEquals(run.accuracy, Number(run.correct) / 60);
+  assertEquals<unknown>(headline, { accuracy: run.accuracy, loss_nats: run.loss_nats });
+  const majority = Math.max(...table("classes").map((each) => Number(each.class_documents)));
+  assertEquals(run.majority_share, majority / 60);
+  assertEquals(
+    table("gate").map(({ position }) => position),
+    Array.from({ length: 12 }, (_, i) => i),
+  );
+  assert(table("gate").every(({ value }) => Number(value) > 0 && Number(value) < 1));
 });
 
 Deno.test("a split the corpus lacks is refused", async () => {

@@ -1,12 +1,11 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import * as tf from "@tensorflow/tfjs";
 import { readTokenFile, writeTokenFile } from "../../data/token_file.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { latency } from "../../stages/latency.ts";
-import { latencySchema } from "../../stages/results/inputs.ts";
 import { train } from "../../stages/train.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { TOY_MODEL, writeToyCorpus } from "./toy_corpus.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
@@ -33,8 +32,8 @@ async function trained(fusions: readonly string[]) {
         directory,
         inputs: { tokens, weights, ...inputs },
       });
-      const text = Deno.readTextFileSync(run.outputs.latency!);
-      return latencySchema.parse(JSON.parse(text));
+      const table = (name: string) => measuredRows(run.outputs.latency!, name);
+      return { rounds: table("rounds"), timing: table("timing")[0]! };
     },
   };
 }
@@ -42,10 +41,8 @@ async function trained(fusions: readonly string[]) {
 Deno.test("every model is timed in every round that counts, on the same documents", async () => {
   const { tokens, timed } = await trained(["add", "gate_cnn"]);
   const before = tf.memory().numTensors;
-  const found = await timed({ documents: 25, batch: 8, warm_up: 1, rounds: 3 });
+  const { rounds, timing } = await timed({ documents: 25, batch: 8, warm_up: 1, rounds: 3 });
   assertEquals(tf.memory().numTensors, before, "no tensor is left");
-  assertEquals(found.models.map((each) => each.operator), ["add", "gate_cnn"]);
-  assertEquals([found.documents, found.batches, found.batch, found.warmUp], [25, 4, 8, 1]);
   const { offsets } = readTokenFile(tokens.path).splits.test!;
   // Of 60 documents the 25 that lie evenly: 0, 2, 4, 7, 9, …
   let sum = 0;
@@ -53,19 +50,45 @@ Deno.test("every model is timed in every round that counts, on the same document
     const document = Math.floor(i * 60 / 25);
     sum += offsets[document + 1]! - offsets[document]!;
   }
-  assertEquals(found.tokensPerDocument, sum / 25);
-  for (const model of found.models) {
-    assertEquals(model.size, { d_model: 16, heads: 2, layers: 1, d_ff: 32, max_length: 12 });
-    assertEquals([model.seed, model.encoding], [3, "sinusoidal"]);
-    assertEquals(model.passMs.length, 3);
-    assert(model.passMs.every((ms) => ms > 0));
+  assertEquals(timing, {
+    backend: "wasm",
+    documents: 25,
+    batch: 8,
+    tokens_per_document: sum / 25,
+    warm_up: 1,
+    rounds: 3,
+  });
+  assertEquals(
+    rounds.map(({ dataset, operator, seed, round }) => [dataset, operator, seed, round]),
+    ["add", "gate_cnn"].flatMap((operator) =>
+      [0, 1, 2].map((round) => ["toy", operator, "3", round])
+    ),
+  );
+  for (const { ms_per_batch: batch, ms_per_document: document } of rounds) {
+    assert(Number(batch) > 0);
+    // A pass is 4 batches, of 25 documents together.
+    assertAlmostEquals(Number(batch) * 4, Number(document) * 25, 1e-9);
   }
+});
+
+Deno.test("models are called by their coordinates, whatever these are", async () => {
+  const { tokens, weights } = await trained(["add"]);
+  const directory = temporaryFolder();
+  const inputs = {
+    tokens,
+    weights: ["1", "10"].map((decay) => artifact(weights[0]!.path, { decay, arm: "x" })),
+  };
+  const { outputs } = await runStage(latency, { warm_up: 1, rounds: 2 }, { directory, inputs });
+  assertEquals(
+    measuredRows(outputs.latency!, "rounds").map(({ arm, decay, round }) => [arm, decay, round]),
+    [["x", "1", 0], ["x", "1", 1], ["x", "10", 0], ["x", "10", 1]],
+  );
 });
 
 Deno.test("a split of fewer documents than asked for is taken whole", async () => {
   const { timed } = await trained(["add"]);
-  const found = await timed({ documents: 1000, batch: 100, warm_up: 1, rounds: 2 });
-  assertEquals([found.documents, found.batches, found.batch], [60, 1, 60]);
+  const { timing } = await timed({ documents: 1000, batch: 100, warm_up: 1, rounds: 2 });
+  assertEquals([timing.documents, timing.batch], [60, 60]);
 });
 
 Deno.test("weights of another corpus and a split without documents are refused", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashFile } from "../../pipeline/key/hash.ts";
 import { aggregate } from "../../stages/aggregate.ts";
-import { plot } from "../../stages/plot.ts";
+import { plotFusion } from "../../stages/plot_fusion.ts";
 import { plotLatency } from "../../stages/plot_latency.ts";
 import { report } from "../../stages/report.ts";
 import { type Browser, startBrowser } from "../rig/browser.ts";
@@ -69,7 +69,7 @@ async function madeUpPage(): Promise<string> {
   const figures = [];
   for (const kind of ["accuracy", "accuracy_bars", "delta", "curves", "operators"]) {
     const own = temporaryFolder();
-    const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
+    const drawn = await runStage(plotFusion, { kind }, { directory: own, inputs: { results } });
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
   const tables = artifact(outputs["tables"]!);

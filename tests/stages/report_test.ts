@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aggregate } from "../../stages/aggregate.ts";
-import { plot } from "../../stages/plot.ts";
+import { plotFusion } from "../../stages/plot_fusion.ts";
 import { report } from "../../stages/report.ts";
 import { rowsAnchor } from "../../stages/results/table.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
@@ -45,7 +45,7 @@ async function paged(
   const figures = [];
   for (const kind of ["delta", "curves"]) {
     const own = temporaryFolder();
-    const drawn = await runStage(plot, { kind }, { directory: own, inputs: { results } });
+    const drawn = await runStage(plotFusion, { kind }, { directory: own, inputs: { results } });
     figures.push(artifact(drawn.outputs["figures"]!, { figure: kind }));
   }
   const tables = artifact(outputs["tables"]!);

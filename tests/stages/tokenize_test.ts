@@ -9,7 +9,7 @@ import { download } from "../../stages/download.ts";
 import { tokenize } from "../../stages/tokenize.ts";
 import { StageError } from "../../pipeline/errors.ts";
 import { samplesFolder } from "../data/samples.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const sources = parse(
@@ -115,23 +115,41 @@ Deno.test("a small corpus gets the ids, vocabulary and statistics worked out by 
     assertEquals([...file.splits.test!.ids], [2, 1, 5, 2, 3, 2, 3, 1]);
     assertEquals(file.splits.train!.clipped, 1);
     assertEquals([file.vocabularySize, file.maxLength], [6, 5]);
-    const statistics = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
-    assertEquals(statistics.duplicatesAcrossSplits, { "train/test": 1 });
-    assertEquals(statistics.splits.train, {
+    const table = (name: string) => measuredRows(outputs.statistics!, name);
+    assertEquals(table("duplicates"), [{ splits: "train/test", duplicates: 1 }]);
+    assertEquals(table("splits")[0], {
+      split: "train",
       documents: 3,
+      available: 3,
       tokens: 11,
-      perClass: [{ class: "no", documents: 1 }, { class: "yes", documents: 2 }],
-      lengths: {
-        mean: 11 / 3,
-        median: 5,
-        p90: 5.8,
-        p95: 5.9,
-        p99: 5.98,
-        max: 6,
-        clippedShare: 1 / 3,
-      },
-      stamps: { own: 0, other: 0 },
+      mean: 11 / 3,
+      median: 5,
+      p90: 5.8,
+      p95: 5.9,
+      p99: 5.98,
+      max: 6,
+      clipped_share: 1 / 3,
+      stamps_own: 0,
+      stamps_other: 0,
     });
+    assertEquals(table("classes_by_split").slice(0, 2), [
+      { split: "train", class: "no", class_documents: 1 },
+      { split: "train", class: "yes", class_documents: 2 },
+    ]);
+    const [train, test] = table("splits");
+    const [{ documents, tokens, vocabulary, classes, duplicates }] = table("corpora") as [
+      Record<string, number>,
+    ];
+    assertEquals(
+      { documents, tokens, vocabulary, classes, duplicates },
+      {
+        documents: Number(train!.documents) + Number(test!.documents),
+        tokens: Number(train!.tokens) + Number(test!.tokens),
+        vocabulary: 6,
+        classes: 2,
+        duplicates: 1,
+      },
+    );
   });
 });
 
@@ -168,14 +186,12 @@ Deno.test("a subset is stratified, keeps the documents' order and makes its own 
       const { outputs } = await runStage(tokenize, params, { directory, inputs: { raw: input } });
       return readTokenFile(outputs.tokens!).splits;
     };
-    const available = () => {
-      const { splits } = JSON.parse(Deno.readTextFileSync(join(directory, "statistics")));
-      return [splits.train.available, splits.test.available];
-    };
+    const available = () =>
+      measuredRows(join(directory, "statistics"), "splits").map((split) => split.available);
     const whole = await run({});
-    assertEquals(available(), [undefined, undefined]);
+    assertEquals(available(), [2000, 500]);
     await run({ subset: { train: 200 } });
-    assertEquals(available(), [2000, undefined]);
+    assertEquals(available(), [2000, 500]);
     const part = await run({ subset: { train: 200, test: 40, seed: 1 } });
     assertEquals(available(), [2000, 500]);
     assertEquals([part.train!.labels.length, part.test!.labels.length], [200, 40]);
@@ -246,9 +262,9 @@ Deno.test("texts that name a class in brackets are counted as leaks of the label
       "test.csv": '"2","a [yes] b","[yes]"\n',
     }, twoFiles);
     const { outputs } = await runStage(tokenize, {}, { directory, inputs: { raw: input } });
-    const { splits } = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
-    assertEquals(splits.train.stamps, { own: 1, other: 2 });
-    assertEquals(splits.test.stamps, { own: 1, other: 0 });
+    const stamps = measuredRows(outputs.statistics!, "splits")
+      .map((each) => [each.split, each.stamps_own, each.stamps_other]);
+    assertEquals(stamps, [["train", 1, 2], ["test", 1, 0]]);
   });
 });
 
@@ -259,9 +275,8 @@ Deno.test("what a source says is to be removed is removed before anything is cou
       "test.csv": '"2","a","b"\n',
     }, { ...twoFiles, layout: { ...twoFiles.layout, remove: ["\\[(?:no|yes)\\]"] } });
     const { outputs } = await runStage(tokenize, {}, { directory, inputs: { raw: input } });
-    const { splits } = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
-    assertEquals(splits.train.stamps, { own: 0, other: 0 });
-    assertEquals(splits.train.tokens, 2);
+    const [train] = measuredRows(outputs.statistics!, "splits");
+    assertEquals([train!.stamps_own, train!.stamps_other, train!.tokens], [0, 0, 2]);
   });
 });
 
@@ -324,20 +339,18 @@ Deno.test({
       assertEquals(sha256(words.join("\n")), reference.ag_news.vocabulary);
       const file = readTokenFile(outputs.tokens!);
       assertEquals(file.vocabularySize, reference.ag_news.vocabularySize);
-      const statistics = JSON.parse(Deno.readTextFileSync(outputs.statistics!));
+      const table = (name: string) => measuredRows(outputs.statistics!, name);
       for (const [name, expected] of Object.entries(reference.ag_news.splits)) {
         compareSplit(file.splits[name]!, expected);
-        const { tokens, lengths } = statistics.splits[name];
-        assertEquals(tokens, expected.tokens);
+        const own = table("splits").find(({ split }) => split === name)!;
+        assertEquals(own.tokens, expected.tokens);
         for (const [i, key] of ["median", "p90", "p95", "p99"].entries()) {
-          assertAlmostEquals(lengths[key], expected.percentiles[i]!, 1e-9);
+          assertAlmostEquals(Number(own[key]), expected.percentiles[i]!, 1e-9);
         }
       }
-      const perClass = statistics.splits.test.perClass;
-      assertEquals(
-        perClass.map(({ documents }: { documents: number }) => documents),
-        [1900, 1900, 1900, 1900],
-      );
+      const tested = table("classes_by_split").filter(({ split }) => split === "test");
+      assertEquals(tested.map((each) => each.class_documents), [1900, 1900, 1900, 1900]);
+      assertEquals(table("corpora")[0]!.majority_share, 0.25);
     });
   },
 });

@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
+import * as tf from "@tensorflow/tfjs";
 import { generate } from "../../stages/generate.ts";
+import { speed } from "../../stages/speed.ts";
 import { trainLanguage } from "../../stages/train_language.ts";
-import { artifact, runStage } from "../rig/run_stage.ts";
+import { artifact, measuredRows, runStage } from "../rig/run_stage.ts";
 import { writeToyText } from "./toy_corpus.ts";
 import { copyDamaged, unsaid } from "./training/damaged_checkpoints.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -48,19 +50,21 @@ async function trained(params: Record<string, unknown> = {}, options: Options = 
   return {
     weights: Deno.readFileSync(outputs.weights!),
     history: Deno.readTextFileSync(outputs.history!),
+    run: measuredRows(outputs.history!, "runs")[0]!,
+    curve: measuredRows(outputs.history!, "curve"),
   };
 }
 
 Deno.test("a language model learns, evaluates on schedule, and keeps its best weights", async () => {
-  const { history } = await trained({ iterations: 42, eval_every: 20 });
-  const { evaluations, bestIteration, bestValidationLoss, steps } = JSON.parse(history);
-  assertEquals(evaluations.map((e: { iteration: number }) => e.iteration), [0, 20, 40, 42]);
-  assertEquals(steps, 42);
-  const losses = evaluations.map((e: { validationLoss: number }) => e.validationLoss);
-  assertEquals(bestValidationLoss, Math.min(...losses));
-  assertEquals(bestIteration, evaluations[losses.indexOf(bestValidationLoss)].iteration);
-  assert(Math.abs(losses[0] - Math.log(5)) < 0.1, "it starts as good as guessing");
-  assert(bestValidationLoss < 0.5, `best loss ${bestValidationLoss}`);
+  const { run, curve } = await trained({ iterations: 42, eval_every: 20 });
+  assertEquals(curve.map(({ iteration }) => iteration), [0, 20, 40, 42]);
+  assertEquals(run.steps, 42);
+  const losses = curve.map((each) => Number(each.validation_loss));
+  const best = Math.min(...losses);
+  assertEquals(run.best_validation_loss, best);
+  assertEquals(run.best_iteration, curve[losses.indexOf(best)]!.iteration);
+  assert(Math.abs(losses[0]! - Math.log(5)) < 0.1, "it starts as good as guessing");
+  assert(best < 0.5, `best loss ${best}`);
 });
 
 Deno.test("a language model killed at any step and resumed equals an undisturbed one", async () => {
@@ -132,18 +136,17 @@ Deno.test("a language model resumed from damaged checkpoints equals an undisturb
 
 Deno.test("a bypassed predictor changes nothing but the weights file", async () => {
   const [plain, bypassed] = [await trained({ run: 0 }), await trained({ run: 4, bypass: true })];
-  const { evaluations } = JSON.parse(plain.history);
-  assertEquals(JSON.parse(bypassed.history).evaluations, evaluations);
+  assertEquals(bypassed.curve, plain.curve);
   assert(String(plain.weights) !== String(bypassed.weights));
   const modulated = await trained({ run: 4 });
-  assert(JSON.stringify(JSON.parse(modulated.history).evaluations) !== JSON.stringify(evaluations));
+  assert(JSON.stringify(modulated.curve) !== JSON.stringify(plain.curve));
 });
 
 Deno.test("a text shorter than the context is refused", async () => {
   await assertRejects(() => trained({ context: 100 }), Error, 'split "validation" must have more');
 });
 
-Deno.test("generated text is made of the symbols, the same with each seed, and timed", async () => {
+Deno.test("generated text is made of the symbols, the same with each seed", async () => {
   const { weights } = await trained({ iterations: 60, eval_every: 60 });
   const directory = temporaryFolder();
   const write = (name: string) => join(directory, name);
@@ -157,17 +160,46 @@ Deno.test("generated text is made of the symbols, the same with each seed, and t
     vocabulary: artifact(write("vocabulary")),
   };
   const params = { samples: 2, tokens: 20, seed: 3 };
-  const { outputs, metrics } = await runStage(generate, params, { directory, inputs });
-  assertEquals(metrics, {}, "a lock has its stages' metrics, and must not change with the time");
+  const { outputs } = await runStage(generate, params, { directory, inputs });
   const samples = Deno.readTextFileSync(outputs.samples!);
-  const { run, texts } = JSON.parse(samples);
-  assertEquals(run, 4);
+  const { texts } = JSON.parse(samples);
   assertEquals(texts.length, 2);
   for (const text of texts) assert(/^a[a-e]{20}$/.test(text), text);
   assert(texts[0].includes("abcdeabcde"), texts[0]);
-  const { speeds } = JSON.parse(Deno.readTextFileSync(outputs.speed!));
-  assertEquals(speeds.map((s: { cache: boolean }) => s.cache), [false, true]);
-  for (const { tokensPerSecond } of speeds) assert(tokensPerSecond > 0);
   const again = await runStage(generate, params, { directory, inputs });
   assertEquals(Deno.readTextFileSync(again.outputs.samples!), samples);
+});
+
+Deno.test("generation is timed in every round, each model by its coordinates, with and without a cache", async () => {
+  const directory = temporaryFolder();
+  const write = (name: string) => join(directory, name);
+  writeToyText(write("corpus"));
+  const weights = await Promise.all([0, 4].map(async (run) => {
+    Deno.writeFileSync(write(`weights.${run}`), (await trained({ run })).weights);
+    return artifact(write(`weights.${run}`), { text: "toy", run: String(run) });
+  }));
+  const before = tf.memory().numTensors;
+  const timed = async (params: Record<string, unknown>) => {
+    const inputs = { tokens: artifact(write("corpus")), weights };
+    const { outputs, metrics } = await runStage(
+      speed,
+      { tokens: 6, rounds: 3, ...params },
+      { directory, inputs },
+    );
+    assertEquals(metrics, {}, "a lock has its stages' metrics, and must not change with the time");
+    const table = (name: string) => measuredRows(outputs.speed!, name);
+    return { speeds: table("speeds"), timing: table("timing") };
+  };
+  const { speeds, timing } = await timed({});
+  assertEquals(tf.memory().numTensors, before, "no tensor is left");
+  assertEquals(timing, [{ backend: "wasm", tokens: 6, warm_up: 1, rounds: 3 }]);
+  assertEquals(
+    speeds.map(({ text, run, round }) => [text, run, round]),
+    ["0", "4"].flatMap((run) => [0, 1, 2].map((round) => ["toy", run, round])),
+  );
+  for (const each of speeds) {
+    assert(Number(each.tokens_per_second) > 0 && Number(each.tokens_per_second_cached) > 0);
+  }
+  const plain = await timed({ cached: false });
+  assertEquals(plain.speeds.map((each) => each.tokens_per_second_cached), Array(6).fill(null));
 });

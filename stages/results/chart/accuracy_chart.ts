@@ -9,7 +9,7 @@ import { percent } from "../format.ts";
 import { encodingTitle, operatorTitle } from "../order.ts";
 import type { Condition, Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
-import { type Chart, COLOURS, INK, rowAxis, wrapText } from "./look.ts";
+import { type Chart, COLOURS, INK, rowAxis, wrapText } from "../../../analysis/figures/theme.ts";
 
 const ROW_HEIGHT = 34;
 

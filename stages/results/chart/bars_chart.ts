@@ -18,7 +18,7 @@ import {
 import type { PaperTable } from "../paper/numbers.ts";
 import type { Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
-import { type Chart, COLOURS, INK, rowAxis, wrapText } from "./look.ts";
+import { type Chart, COLOURS, INK, rowAxis, wrapText } from "../../../analysis/figures/theme.ts";
 
 const ROW_HEIGHT = 30;
 /** Characters of 12-pixel type per pixel of width, for wrapping. */

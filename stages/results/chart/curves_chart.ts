@@ -8,7 +8,7 @@ import { counted, percent } from "../format.ts";
 import { operatorTitle } from "../order.ts";
 import type { Curve, Results } from "../results.ts";
 import { emptyPanel } from "./delta_chart.ts";
-import { type Chart, seriesLook, wrapText } from "./look.ts";
+import { type Chart, seriesLook, wrapText } from "../../../analysis/figures/theme.ts";
 import { type Panel, panelsOf } from "./panels.ts";
 
 const HEIGHT = 170;

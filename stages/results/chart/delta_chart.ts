@@ -8,7 +8,14 @@ import { datasetTitle, kindLabel } from "../accuracy_table.ts";
 import { counted, percent, points, pointsInterval } from "../format.ts";
 import { compareText, encodingTitle, operatorTitle } from "../order.ts";
 import type { Delta, Results } from "../results.ts";
-import { type Chart, COLOURS, FAINT, INK, rowAxis, wrapText } from "./look.ts";
+import {
+  type Chart,
+  COLOURS,
+  FAINT,
+  INK,
+  rowAxis,
+  wrapText,
+} from "../../../analysis/figures/theme.ts";
 
 const ROW_HEIGHT = 34;
 /** Characters of 12-pixel type per pixel of width, for wrapping. */

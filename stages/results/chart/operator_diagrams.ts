@@ -3,9 +3,14 @@
  *
  * @module
  */
-import { arrowHead, type Diagram, diagramSvg, textSvg } from "./diagram.ts";
-import { framedSvg } from "./frame.ts";
-import { FAINT } from "./look.ts";
+import {
+  arrowHead,
+  diagramSvg,
+  type Panel as Diagram,
+  textSvg,
+} from "../../../analysis/figures/diagram.ts";
+import { framedSvg } from "../../../analysis/figures/frame.ts";
+import { FAINT } from "../../../analysis/figures/theme.ts";
 
 const EMBEDDINGS = { text: "E", note: "tokens", kind: "data" } as const;
 const ENCODINGS = { text: "P", note: "positions", kind: "data" } as const;

@@ -7,7 +7,7 @@ import { percent } from "../format.ts";
 import { encodingTitle, operatorTitle, paperDataset } from "../order.ts";
 import type { Results } from "../results.ts";
 import { pairedChart } from "./delta_chart.ts";
-import type { Chart } from "./look.ts";
+import type { Chart } from "../../../analysis/figures/theme.ts";
 
 /** Figures 3, 5, 6 and 7 of the paper, one panel each. */
 export function publishedChart(

@@ -5,7 +5,7 @@
  */
 import { emptyPanel } from "../chart/delta_chart.ts";
 import { stretched } from "../chart/gates_chart.ts";
-import { type Chart, INK, seriesLook, wrapText } from "../chart/look.ts";
+import { type Chart, INK, seriesLook, wrapText } from "../../../analysis/figures/theme.ts";
 import { fixed } from "../format.ts";
 import { sum } from "../../../analysis/statistics/sample.ts";
 import type { Results } from "./results.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { COLOURS, FAINT, INK, RULE } from "../chart/look.ts";
+import { COLOURS, FAINT, INK, RULE } from "../../../analysis/figures/theme.ts";
 import { type Cell, cellText, type Column, type Table } from "../table.ts";
 import { type Html, html, trusted } from "../../../pipeline/views/html.ts";
 

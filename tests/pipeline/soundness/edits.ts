@@ -391,6 +391,20 @@ const DECLARATION: readonly Edit[] = [
     apply: edit("stages/gather.ts", "page.txt", "pages/page.txt"),
   },
   {
+    what: "what an output is said to measure",
+    runs: none,
+    apply: edit("stages/gather.ts", 'page.txt"', 'page.txt", measures: { runs: ["accuracy"] }'),
+  },
+  {
+    what: "what is checked and said before a run",
+    runs: none,
+    apply: edit(
+      "stages/gather.ts",
+      'name: "gather",',
+      'name: "gather", check: () => [], preview: () => ["x"],',
+    ),
+  },
+  {
     what: "the order in which it is written",
     runs: none,
     apply: edit("stages/gather.ts", 'name: "gather", params,', 'params, name: "gather",'),

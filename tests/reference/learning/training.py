@@ -62,7 +62,7 @@ def train_gpt(model, p, batch, evaluation):
         last = iteration == p["iterations"]
         if last or iteration % p["eval_every"] == 0:
             losses = [mean_next_loss(model, evaluation(s, iteration)) for s in ("train", "validation")]
-            history.append(dict(zip(("iteration", "trainLoss", "validationLoss"), [iteration, *losses])))
+            history.append(dict(zip(("iteration", "train_loss", "validation_loss"), [iteration, *losses])))
             if losses[1] < best:
                 best, weights = losses[1], copy.deepcopy(model.state_dict())
         if last:
@@ -111,9 +111,9 @@ def train_classifier(model, p, split, orders, validation):
         accuracy, loss = measure(model, split, validation)
         history.append({
             "epoch": epoch,
-            "trainLoss": total / len(order),
-            "validationLoss": loss,
-            "validationAccuracy": accuracy,
+            "train_loss": total / len(order),
+            "validation_loss": loss,
+            "validation_accuracy": accuracy,
         })
         if accuracy > best:
             best, weights = accuracy, copy.deepcopy(model.state_dict())

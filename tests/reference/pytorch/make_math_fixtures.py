@@ -30,6 +30,8 @@ fixtures = {
     "cosTurns": rows(lambda t: mp.cos(two_pi * t), sample(0, 1, 60) + [0.0, 0.5, 0.125]),
     "normalCdf": rows(mp.ncdf, sample(-5, 5, 80) + sample(-1, 1, 40) + [0.0, -9.0, 9.0]),
     "tanh": rows(mp.tanh, sample(-10, 10, 60) + sample(-0.01, 0.01, 20) + [0.0]),
+    "expm1": rows(mp.expm1, sample(-2, 2, 60) + sample(-1e-6, 1e-6, 40) + [0.0, 1e-17, -50.0, 700.0]),
+    "log1p": rows(mp.log1p, sample(-0.9, 2, 60) + sample(-1e-6, 1e-6, 40) + [0.0, 1e-17, 1e9]),
 }
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "portable_math.json")
 with open(path, "w") as file:

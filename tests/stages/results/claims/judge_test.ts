@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml";
 import { z } from "zod";
-import { aggregate } from "../../../../stages/aggregate.ts";
+import { aggregateFusion as aggregate } from "../../../../stages/aggregate_fusion.ts";
 import { type Claim, claimSchema } from "../../../../stages/results/claims/claim.ts";
 import type { Results } from "../../../../stages/results/results.ts";
 import { runStage } from "../../../rig/run_stage.ts";

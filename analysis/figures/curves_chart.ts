@@ -1,0 +1,249 @@
+/**
+ * Lines in a grid of panels, below a legend that shows each line's colour, dash and shape.
+ *
+ * @module
+ */
+import {
+  INK,
+  PAGE,
+  panelLines,
+  panelTitle,
+  seriesLook,
+  textWidth,
+  titleOf,
+  wrapText,
+} from "./theme.ts";
+
+/** A point of a line, in shown units. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What one look stands for in one panel. */
+export interface Series {
+  readonly label: string;
+  readonly seeds: number;
+  readonly mean: readonly Point[];
+  /** The mean before it was thinned out. */
+  readonly ends: readonly Point[];
+  readonly faint: readonly (readonly Point[])[];
+  readonly band: readonly { readonly x: number; readonly low: number; readonly high: number }[];
+}
+
+/** One panel of the grid. */
+export interface CurvesPanel {
+  readonly title: string;
+  readonly x: string;
+  readonly axis: string;
+  readonly domain: readonly [number, number] | undefined;
+  readonly digits: number;
+  readonly series: readonly Series[];
+}
+
+/** What a panel's axis takes, pixels. */
+const AXIS = 76;
+const COLUMNS = 4;
+/** Points are marked, so that a line of a single one can be seen, where there are no more than these. */
+const MARKED = 12;
+
+/** A Vega-Lite specification; `grid` has a row for each column of the table. */
+export function curvesSpec(
+  grid: readonly (readonly CurvesPanel[])[],
+  options: {
+    readonly title: string;
+    readonly subtitle: string;
+    /** All series in order: a series has one look in all panels. */
+    readonly labels: readonly string[];
+    readonly width: number;
+    /** Whether zero means no difference. */
+    readonly zero: boolean;
+  },
+): Record<string, unknown> {
+  const rows = rowsOf(grid);
+  const columns = Math.max(...rows.map((row) => row.length));
+  const width = Math.min(options.width, Math.floor(PAGE / columns) - AXIS);
+  const total = columns * (width + AXIS);
+  const marked = grid.flat().every(({ series }) =>
+    series.every(({ mean }) => mean.length <= MARKED)
+  );
+  return {
+    title: titleOf(options, total),
+    spacing: 14,
+    vconcat: [
+      legend(options.labels, { width: Math.max(320, total - AXIS), marked }),
+      ...rows.map((row) => {
+        const lines = Math.max(...row.map(({ title }) => panelLines(title, width).length));
+        return {
+          spacing: 20,
+          hconcat: row.map((panel, column) =>
+            panelSpec(panel, {
+              ...options,
+              width,
+              marked,
+              lines,
+              first: column === 0 || panel.axis !== row[0]!.axis,
+            })
+          ),
+        };
+      }),
+    ],
+  };
+}
+
+/** At most four panels a row; columns of the table below each other, of a single panel side by side. */
+function rowsOf(grid: readonly (readonly CurvesPanel[])[]): (readonly CurvesPanel[])[] {
+  const places = Math.max(...grid.map((row) => row.length));
+  if (places === 1) return chunks(grid.flat());
+  return Array.from(
+    { length: Math.ceil(places / COLUMNS) },
+    (_, chunk) => grid.map((row) => row.slice(chunk * COLUMNS, (chunk + 1) * COLUMNS)),
+  ).flat()
+    .filter((row) => row.length > 0);
+}
+
+function chunks(panels: readonly CurvesPanel[]): (readonly CurvesPanel[])[] {
+  return Array.from(
+    { length: Math.ceil(panels.length / COLUMNS) },
+    (_, chunk) => panels.slice(chunk * COLUMNS, (chunk + 1) * COLUMNS),
+  );
+}
+
+/** Swatches with dash and shape as the lines have them. */
+function legend(
+  labels: readonly string[],
+  { width, marked }: { readonly width: number; readonly marked: boolean },
+): Record<string, unknown> {
+  const [swatch, gap, rowHeight] = [34, 26, 20];
+  const item = swatch + 8 + Math.max(...labels.map((label) => textWidth(label, 12))) + gap;
+  const columns = Math.max(1, Math.min(labels.length, Math.floor((width + gap) / item)));
+  const height = rowHeight * Math.ceil(labels.length / columns);
+  const scale = (end: number, reverse = false) => ({
+    type: "quantitative",
+    axis: null,
+    scale: { domain: [0, end], nice: false, zero: false, reverse },
+  });
+  const x = (field: string) => ({ field, ...scale(width) });
+  const y = { field: "y", ...scale(height, true) };
+  return {
+    width,
+    height,
+    layer: labels.flatMap((label, index) => {
+      const look = seriesLook(index);
+      const from = (index % columns) * item;
+      const data = {
+        values: [{
+          label,
+          from,
+          middle: from + swatch / 2,
+          to: from + swatch,
+          text: from + swatch + 8,
+          y: rowHeight * (Math.floor(index / columns) + 0.5),
+        }],
+      };
+      return [
+        {
+          data,
+          mark: { type: "rule", color: look.colour, strokeWidth: 2.2, strokeDash: look.dash },
+          encoding: { x: x("from"), x2: { field: "to" }, y },
+        },
+        ...marked ? [{ data, mark: pointMark(look), encoding: { x: x("middle"), y } }] : [],
+        {
+          data,
+          mark: { type: "text", align: "left", fontSize: 12, color: INK },
+          encoding: { x: x("text"), y, text: { field: "label" } },
+        },
+      ];
+    }),
+  };
+}
+
+function pointMark({ colour, shape }: ReturnType<typeof seriesLook>): Record<string, unknown> {
+  return { type: "point", filled: true, size: 40, opacity: 1, color: colour, shape };
+}
+
+function panelSpec(panel: CurvesPanel, options: {
+  readonly labels: readonly string[];
+  readonly width: number;
+  readonly marked: boolean;
+  /** Lines of the longest title in its row. */
+  readonly lines: number;
+  readonly first: boolean;
+  readonly zero: boolean;
+}): Record<string, unknown> {
+  const height = Math.min(190, Math.max(130, options.width * 0.6));
+  const x = { field: "x", type: "quantitative", title: panel.x, ...xAxis(panel, options.width) };
+  const y = {
+    field: "y",
+    type: "quantitative",
+    // A title longer than its axis would push the panel's own title up.
+    title: options.first ? wrapText(panel.axis, height / 6.5) : null,
+    scale: panel.domain === undefined
+      // The topmost tick at the top of every panel: panels of a row are then level.
+      ? { zero: false, nice: 5 }
+      : { domain: panel.domain, nice: false },
+    axis: { tickCount: 5, minExtent: 32 },
+  };
+  const line = (values: readonly unknown[], mark: Record<string, unknown>) => ({
+    data: { values },
+    mark: { type: "line", ...mark },
+    encoding: { x, y },
+  });
+  return {
+    title: panelTitle(panel.title, options.width, options.lines),
+    width: options.width,
+    height,
+    layer: [
+      ...options.zero
+        ? [{
+          data: { values: [{ y: 0 }] },
+          mark: { type: "rule", color: INK, strokeWidth: 1 },
+          encoding: { y },
+        }]
+        : [],
+      ...panel.series.flatMap(({ label, mean, faint, band }) => {
+        const look = seriesLook(options.labels.indexOf(label));
+        return [
+          ...band.length === 0 ? [] : [{
+            data: { values: band },
+            mark: { type: "area", color: look.colour, opacity: 0.16 },
+            encoding: { x, y: { ...y, field: "low" }, y2: { field: "high" } },
+          }],
+          ...faint.map((points) =>
+            line(points, { color: look.colour, strokeWidth: 0.8, opacity: 0.4 })
+          ),
+          line(mean, { color: look.colour, strokeWidth: 2.2, strokeDash: look.dash }),
+          ...options.marked
+            ? [{ data: { values: mean }, mark: pointMark(look), encoding: { x, y } }]
+            : [],
+        ];
+      }),
+    ],
+  };
+}
+
+/** Ends at the first and the last x; a tick for each of a few whole numbers. */
+function xAxis({ series }: CurvesPanel, width: number): Record<string, unknown> {
+  const xs = [...new Set(series.flatMap(({ ends }) => ends.map(({ x }) => x)))];
+  const [first, last] = [Math.min(...xs), Math.max(...xs)];
+  const whole = xs.every(Number.isInteger);
+  const step = Math.max(1, Math.ceil((last - first) / Math.max(4, width / 40)));
+  const few = whole && last - first <= 24;
+  return {
+    scale: { domain: [first, last > first ? last : first + 1], nice: false, zero: false },
+    axis: {
+      grid: false,
+      labelFlush: false,
+      ...few
+        ? {
+          format: "d",
+          labelOverlap: false,
+          values: Array.from(
+            { length: Math.floor((last - first) / step) + 1 },
+            (_, index) => first + index * step,
+          ),
+        }
+        : { tickCount: 4, ...whole ? { format: last >= 10_000 ? "~s" : "d" } : {} },
+    },
+  };
+}

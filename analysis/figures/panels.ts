@@ -1,0 +1,160 @@
+/**
+ * What all templates ask of a study: panels in display order with titles, labels, what is compared.
+ *
+ * @module
+ */
+import {
+  axisOf,
+  keyOf,
+  metricOf,
+  provenanceOf,
+  publishedOf,
+  type Study,
+  titleOf,
+} from "../study.ts";
+import type { Metric, Where } from "../spec/axes.ts";
+import { changeUnit, withUnit } from "../tables/format.ts";
+import type { At } from "../tidy/table.ts";
+
+/** No interval is drawn of fewer seeds: one of two is some thirteen standard errors wide. */
+export const LEAST_SEEDS = 3;
+
+/** A panel's title and what it shows. */
+export interface Panel<T> {
+  readonly at: At;
+  readonly title: string;
+  readonly members: readonly T[];
+}
+
+/**
+ * A panel for each combination of some axes that members have, in display order. Its title says where
+ * it is, and of what kind the data there is.
+ */
+export function panelsOf<T extends { readonly at: At }>(
+  study: Study,
+  members: readonly T[],
+  { axes, where, name = titleOf }: {
+    readonly axes: readonly string[];
+    readonly where: Where;
+    readonly name?: typeof titleOf;
+  },
+): Panel<T>[] {
+  const named = labelAxes(members, axes);
+  return [...Map.groupBy(ordered(study, members, axes), ({ at }) => keyOf(pick(at, axes))).values()]
+    .map((own) => {
+      const at = pick(own[0]!.at, axes);
+      const place = labelOf(study, at, named, name);
+      const { text } = provenanceOf(study, { ...where, ...at });
+      return { at, title: [place, text].filter((part) => part !== "").join(" · "), members: own };
+    });
+}
+
+/** Members by the values of some axes, as the study orders these; other columns by number or name. */
+export function ordered<T extends { readonly at: At }>(
+  study: Study,
+  members: readonly T[],
+  axes: readonly string[],
+): T[] {
+  const rank = (axis: string, value: string) => {
+    const index = axisOf(study, axis)?.values.findIndex((each) => each.value === value) ?? -1;
+    return index < 0 ? Infinity : index;
+  };
+  const compare = (axis: string, a = "", b = ""): number => {
+    const [first, second] = [rank(axis, a), rank(axis, b)];
+    if (first !== second) return first - second;
+    return Number(a) - Number(b) || (a < b ? -1 : a > b ? 1 : 0);
+  };
+  return members.toSorted((a, b) => {
+    for (const axis of axes) {
+      const order = compare(axis, a.at[axis], b.at[axis]);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+}
+
+/** Some axes, and after them all others on which members differ: no two conditions look like one. */
+export function withOthers(
+  members: readonly { readonly at: At }[],
+  axes: readonly string[],
+  elsewhere: readonly string[],
+): string[] {
+  const all = new Set(members.flatMap(({ at }) => Object.keys(at)));
+  const others = [...all].filter((axis) =>
+    !axes.includes(axis) && !elsewhere.includes(axis) &&
+    new Set(members.map(({ at }) => at[axis])).size > 1
+  );
+  return [...axes, ...others];
+}
+
+/** Those axes that a label must name: the first, and any on which members differ. */
+export function labelAxes(
+  members: readonly { readonly at: At }[],
+  axes: readonly string[],
+): string[] {
+  return axes.filter((axis, index) =>
+    index === 0 || new Set(members.map(({ at }) => at[axis])).size > 1
+  );
+}
+
+/**
+ * Coordinates as a label; a column that is no axis is named with its value: `Block 2`.
+ *
+ * @param name How a value is called: its title, or for legends its short one.
+ */
+export function labelOf(study: Study, at: At, axes: readonly string[], name = titleOf): string {
+  return axes.filter((axis) => at[axis] !== undefined).map((axis) =>
+    axisOf(study, axis) === undefined
+      ? `${capitalized(axis.replaceAll("_", " "))} ${at[axis]}`
+      : name(study, axis, at[axis]!)
+  ).join(", ");
+}
+
+/** Some of a place's coordinates. */
+export function pick(at: At, axes: readonly string[]): At {
+  return Object.fromEntries(
+    axes.filter((axis) => at[axis] !== undefined).map((axis) => [axis, at[axis]!]),
+  );
+}
+
+/** What changes are taken from where a figure does not say: the baseline of the axis that has one. */
+export function baselineOf(study: Study, axes: readonly string[]): At | null {
+  const own = [...axes.map((axis) => axisOf(study, axis)), ...study.axes]
+    .find((axis) => (axis?.baseline ?? null) !== null);
+  return own === undefined ? null : { [own.name]: own.baseline! };
+}
+
+/** What the paper prints for a change: as such, or from the two values it prints. */
+export function publishedChange(
+  study: Study,
+  { metric, at, against, source }: { metric: string; at: At; against: At; source: string },
+): { readonly value: number; readonly rounding: number } | undefined {
+  const direct = study.published.find((each) =>
+    each.metric === metric && each.source === source && each.against !== null &&
+    keyOf(each.against) === keyOf(against) &&
+    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
+  );
+  if (direct !== undefined && direct.value !== null) {
+    return { value: direct.value, rounding: direct.rounding };
+  }
+  const first = publishedOf(study, { metric, at, source });
+  const second = publishedOf(study, { metric, at: { ...at, ...against }, source });
+  if (typeof first?.value !== "number" || typeof second?.value !== "number") return undefined;
+  const ratio = metricOf(study, metric).change === "ratio";
+  return {
+    value: ratio ? 100 * (first.value / second.value - 1) : first.value - second.value,
+    rounding: first.rounding,
+  };
+}
+
+/** An axis's title: what is measured, its unit, and which way is better where that is down. */
+export function axisTitle(metric: Metric, against?: string): string {
+  const less = metric.better === "less" ? " (less is better)" : "";
+  if (against === undefined) return withUnit(metric.title, metric.unit) + less;
+  const what = metric.change === "ratio" ? "change from" : "minus that of";
+  return withUnit(`${metric.title}, ${what} ${against}`, changeUnit(metric)) + less;
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,206 @@
+/**
+ * Claims, their verdicts and what these rest on.
+ *
+ * @module
+ */
+import type { JudgedClaim, JudgedComparison, Verdict } from "../claims/judged.ts";
+import type { Finding } from "../results.ts";
+import { metricOf, type Study } from "../study.ts";
+import { counted, formatsOf, percent, probability } from "./format.ts";
+import { bounds, figures, only, tableOf, words } from "./making.ts";
+import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
+import { linked, rowsAnchor, type Table } from "./table.ts";
+
+const VERDICTS: readonly Verdict[] = [
+  ...["reproduced", "direction only", "equivalent", "underpowered", "contradicted"] as const,
+  "not run",
+];
+
+/** One row per claim. */
+export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): Table {
+  const theirs = claims.some(({ source }) => source === "paper");
+  return tableOf<JudgedClaim>(claims, [
+    words("Claim", "claim", ({ id }) => id),
+    only("source", ({ source }) => source),
+    words("What it says", "statement", ({ statement }) => statement),
+    words(
+      "Verdict here",
+      "verdict",
+      ({ verdict }) => verdict,
+      (claim) =>
+        linked(claim.verdict, ranOf(claim).length > 0 ? `#${restsAnchor(claim)}` : undefined),
+    ),
+    words(
+      "Does the claim hold?",
+      "holds",
+      ({ holds }) => holds === null ? "open" : holds ? "yes" : "no",
+    ),
+    words(
+      "On",
+      "on",
+      (claim) => onText(study, claim),
+      (claim) => claim.note === "" ? onText(study, claim) : claim.note,
+    ),
+    figures("p, corrected", "p", ({ p }) => p, probability),
+    figures("p of the opposite", "p_opposite", ({ against }) => against, probability),
+  ], {
+    id: "claims",
+    caption: `${theirs ? "The paper's claims" : "The claims"} and what became of them`,
+    named: ({ id }) => [id],
+    notes: [
+      "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
+      "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
+      "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
+      "ruled out. Underpowered: too few seeds to tell. A claim's p-value is the largest of its " +
+      "comparisons', since all must hold, corrected over the claims. What ran on a sample of the " +
+      "data or with a smaller model has a verdict, but leaves open whether the paper's claim holds.",
+    ],
+  });
+}
+
+/** The anchor of what a claim's verdict rests on. */
+function restsAnchor({ id }: JudgedClaim): string {
+  return rowsAnchor("rests", id);
+}
+
+function ranOf({ comparisons }: JudgedClaim): JudgedComparison[] {
+  return comparisons.filter(({ outcome }) => outcome.n > 0);
+}
+
+/** What data and machine a claim was judged on. */
+function onText(study: Study, claim: JudgedClaim): string {
+  const ran = ranOf(claim);
+  const timed = ran.some(({ comparison }) => metricOf(study, comparison.metric).timed === true);
+  return [...new Set(ran.map(({ provenance }) => provenance)), ...timed ? ["this machine"] : []]
+    .join("; ");
+}
+
+/** One row per comparison that was run, with everything its verdict rests on. */
+export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): Table {
+  const { study } = sheet;
+  const rows = judgedRows(sheet, claims);
+  type Row = typeof rows[number];
+  const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
+  const anchors = rows.flatMap(({ claim }, index): [number, string][] =>
+    rows[index - 1]?.claim === claim ? [] : [[index, restsAnchor(claim)]]
+  );
+  const size = (value: number, { show }: Row) => show(value);
+  return tableOf<Row>(rows, [
+    words("Claim", "claim", ({ claim }) => claim.id),
+    words("What is compared", "compared", ({ text }) => text),
+    only("metric", ({ metric }) => metric),
+    words("Verdict", "verdict", ({ verdict }) => verdict),
+    only("data", ({ provenance }) => provenance),
+    figures("Seeds", "n", ({ n }) => n),
+    figures("Mean", "mean", ({ mean }) => mean, (mean, { show, to }) => linked(show(mean), to)),
+    only("sd", ({ sd }) => sd),
+    ...bounds<Row>(`${percent(study.confidence)} interval`, ({ interval }) => interval, size),
+    only("bootstrap_low", ({ bootstrap }) => bootstrap?.[0] ?? null),
+    only("bootstrap_high", ({ bootstrap }) => bootstrap?.[1] ?? null),
+    figures("Paper", "printed", ({ printed }) => printed, size),
+    figures(
+      "Matters from",
+      "smallest",
+      ({ smallest }) => smallest,
+      (value, row) => size(value, row).replace("+", ""),
+    ),
+    words("Test", "test", ({ test }) => test),
+    figures("p", "p", ({ p }) => p, probability),
+    figures("p of the opposite", "p_opposite", ({ opposite }) => opposite, probability),
+    figures("Signed-rank p", "signed_rank_p", ({ signedRankP }) => signedRankP, probability),
+    figures("Seeds needed", "seeds_needed", ({ seedsNeeded }) => seedsNeeded),
+    only("positive", ({ positive }) => positive),
+    only("negative", ({ negative }) => negative),
+  ], {
+    id: "comparisons",
+    caption: "What each verdict rests on",
+    named: ({ claim, text }) => [claim.id, text],
+    anchors,
+    breaks: anchors.slice(1).map(([row]) => row - 1),
+    notes: [
+      "Seeds needed: for the deciding test, at the level that decides, to find the printed " +
+      "difference, or where none is printed the smallest that matters, nine times out of ten at " +
+      "the spread seen here.",
+      ...idle > 0
+        ? [`${counted(idle, "comparison")} not run: nothing of the grid has its runs.`]
+        : [],
+      ...notesOn(study, {
+        places: rows.map(({ at }) => at),
+        timed: rows.some(({ metric }) => metricOf(study, metric).timed === true),
+      }),
+    ],
+  });
+}
+
+/** The comparisons that were run, each with its claim. */
+function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
+  return claims.flatMap((claim) =>
+    ranOf(claim).map((each) => ({
+      ...{
+        ...each,
+        ...each.outcome,
+        ...each.comparison,
+        claim,
+        smallest: each.comparison.smallest,
+      },
+      ...{ printed: each.printed, opposite: each.outcome.against },
+      ...{ test: each.outcome.test, show: showOf(sheet.study, each), to: linkOf(sheet, each) },
+    }))
+  );
+}
+
+/** How a comparison's sizes are shown: changes with their sign. */
+function showOf(study: Study, { comparison }: JudgedComparison): (value: number) => string {
+  const { value, change } = formatsOf(metricOf(study, comparison.metric));
+  return comparison.against === null ? value : change;
+}
+
+/** The runs or pairs that a comparison's mean is of. */
+function linkOf(sheet: Sheet, { comparison }: JudgedComparison): string {
+  const { metric: name, at, against, over } = comparison;
+  if (against !== null) return linkOfPairs(sheet, comparison);
+  const { table } = metricOf(sheet.study, name);
+  const several = Object.keys(over).length > 0 || comparison.than !== null;
+  return `#${several ? everyId(table) : runsAnchor(sheet.study, table, at)}`;
+}
+
+/** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
+export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
+  const rows = claims.flatMap(({ id, chances }) =>
+    chances === null ? [] : [
+      { id, seeds: chances.seeds, truth: "the paper is exactly right", chance: chances.printed },
+      { id, seeds: chances.seeds, truth: "nothing has an effect", chance: chances.none },
+    ]
+  );
+  type Row = typeof rows[number];
+  const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
+  const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
+  const isFirst = (row: Row) => rows.find(({ id }) => id === row.id) === row;
+  return tableOf<Row>(rows, [
+    words("Claim", "claim", ({ id }) => id, (row) => isFirst(row) ? row.id : ""),
+    figures("Seeds", "seeds", ({ seeds }) => seeds),
+    words("If", "if", ({ truth }) => truth),
+    ...found.map((verdict) =>
+      figures<Row>(
+        capital(verdict),
+        verdict.replace(" ", "_"),
+        ({ chance }) => chance[verdict] ?? 0,
+        (value) => percent(value),
+      )
+    ),
+  ], {
+    id: "chances",
+    caption: "The chance of each verdict with these seeds, from simulated experiments",
+    named: (row) => [row.id, isFirst(row) ? "printed" : "none"],
+    breaks: rows.flatMap((row, index) => index > 0 && isFirst(row) ? [index - 1] : []),
+  });
+}
+
+/** What can and what can't be true at once of what the paper prints. */
+export function findingsTable(findings: readonly Finding[]): Table {
+  const sorted = [...findings].sort((a, b) => Number(a.agrees) - Number(b.agrees));
+  return tableOf<Finding>(sorted, [
+    words("Fits?", "fits", ({ agrees }) => agrees ? "yes" : "no"),
+    words("What was compared", "what", ({ text }) => text),
+  ], { id: "findings", caption: "Whether the paper's numbers fit each other" });
+}

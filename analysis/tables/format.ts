@@ -1,0 +1,95 @@
+/**
+ * Numbers as people read them. `toFixed` rounds the exact binary value, so texts are the same
+ * everywhere.
+ *
+ * @module
+ */
+import type { Metric } from "../spec/axes.ts";
+
+/** Minus sign U+2212, as wide as a plus. */
+const MINUS = "\u2212";
+const THIN = "\u202f";
+/** Where there is nothing to show. */
+export const NONE = "–";
+
+/** A decimal with a real minus sign, no negative zero, and thin spaces between groups of three. */
+export function decimal(value: number, digits = 0): string {
+  const text = value.toFixed(digits);
+  const [whole, fraction] = text.replace("-", "").split(".");
+  const grouped = whole!.replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
+  const size = fraction === undefined ? grouped : `${grouped}.${fraction}`;
+  return text.startsWith("-") && /[1-9]/.test(text) ? MINUS + size : size;
+}
+
+/** A change, signed unless it is zero: `+6.51`. */
+export function signed(value: number, digits: number): string {
+  const text = decimal(value, digits);
+  return text.startsWith(MINUS) || !/[1-9]/.test(text) ? text : `+${text}`;
+}
+
+/** `[91.0, 92.3]`, or of changes `[−1.20, +3.40]`. */
+export function intervalText(
+  [low, high]: readonly [number, number],
+  show: (bound: number) => string,
+): string {
+  return `[${show(low)}, ${show(high)}]`;
+}
+
+/** `2–5`, or `2` if both are shown alike. */
+export function rangeText(min: string, max: string): string {
+  if (min === max) return min;
+  return min.startsWith(MINUS) ? `${min} to ${max}` : `${min}–${max}`;
+}
+
+/** A p-value, `0.0104` or `< 0.0001`. */
+export function probability(p: number | null): string {
+  if (p === null) return NONE;
+  return p < 0.0001 ? "< 0.0001" : p.toFixed(4);
+}
+
+/** A share in whole percent: 0.14 is `14 %`. */
+export function percent(share: number, digits = 0): string {
+  return `${decimal(100 * share, digits)} %`;
+}
+
+/** `1 seed`, `5 seeds`. */
+export function counted(count: number, noun: string): string {
+  return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A metric's values, and its changes, with its own digits or others. */
+export function formatsOf(metric: Metric, digits = metric.digits): {
+  readonly value: (value: number) => string;
+  readonly change: (value: number) => string;
+} {
+  return {
+    value: (value) => decimal(value, digits),
+    change: (value) => signed(value, digits),
+  };
+}
+
+/** An interval of values cut off where the metric ends: no accuracy is greater than 100 %. */
+export function cutOff(
+  metric: Metric,
+  [low, high]: readonly [number, number],
+): readonly [number, number] {
+  const max = metric.max ?? Infinity;
+  return [Math.min(low, max), Math.min(high, max)];
+}
+
+/** A title with its unit, as a column's head: `Accuracy, %`. */
+export function withUnit(title: string, unit: string): string {
+  const text = unit === "percent" ? "%" : unit;
+  return text === "" ? title : `${title}, ${text}`;
+}
+
+/** What changes of a metric are counted in: percent of ratios, points of differences of percent. */
+export function changeUnit(metric: Metric): string {
+  if (metric.change === "ratio") return "%";
+  return metric.unit === "percent" || metric.unit === "%" ? "points" : metric.unit;
+}
+
+/** Decimals that a printed value has, from its rounding: 0.005 is of two. */
+export function printedDigits(rounding: number): number {
+  return rounding > 0 ? Math.min(10, Math.max(0, Math.round(-Math.log10(2 * rounding)))) : 0;
+}

@@ -1,0 +1,159 @@
+/**
+ * Conditions and contrasts as tables name them, and where cells lead.
+ *
+ * @module
+ */
+import {
+  atOf,
+  axisOf,
+  type Contrast,
+  keyOf,
+  metricOf,
+  partsOf,
+  provenanceOf,
+  rowsAt,
+  type Study,
+  titleOf,
+} from "../study.ts";
+import type { At, TidyTable } from "../tidy/table.ts";
+import { rowsAnchor } from "./table.ts";
+
+/** What tables of one analysis share. */
+export interface Sheet {
+  readonly study: Study;
+  /** By anchor: pairs of conditions behind a change that some table shows. */
+  readonly pairs: Map<string, Contrast>;
+}
+
+/** Axes of a table by which its conditions differ: not the seeds', not what rounds are counted by. */
+export function conditionAxes(study: Study, table: TidyTable): string[] {
+  const within = Object.values(study.metrics).filter((metric) => metric.table === table.name)
+    .map((metric) => metric.within);
+  return table.axes.filter((axis) => axis !== study.seeds && !within.includes(axis));
+}
+
+/** Coordinates on a table's axes, with those added that nothing else is possible for. */
+export function completed(study: Study, table: TidyTable | undefined, at: At): At {
+  if (table === undefined) return at;
+  const rows = rowsAt(table, at);
+  const free = conditionAxes(study, table);
+  return Object.fromEntries(
+    table.axes.flatMap((axis) => {
+      const values = new Set(rows.map((row) => String(table.columns[axis]![row])));
+      const only = free.includes(axis) && values.size === 1 ? [...values][0] : undefined;
+      const value = at[axis] ?? only;
+      return value === undefined ? [] : [[axis, value]];
+    }),
+  );
+}
+
+/** The table that has every run of a tidy table. */
+export function everyId(table: string): string {
+  return table === "runs" ? "every_run" : `every_${table}`;
+}
+
+/** The anchor of a condition's runs, one by one. */
+export function runsAnchor(study: Study, table: string, at: At): string {
+  const place = completed(study, study.tidy[table], at);
+  return rowsAnchor("runs", table, ...Object.entries(place).flat());
+}
+
+/** Notes the pairs that a contrast is taken from; returns where its cell leads. */
+export function linkOfPairs({ study, pairs }: Sheet, contrast: Contrast): string {
+  const table = study.tidy[metricOf(study, contrast.metric).table];
+  const anchors = partsOf(contrast).flatMap(({ place, minus }) => {
+    if (minus === null) return [];
+    const at = completed(study, table, place);
+    const other = completed(study, table, minus);
+    const differing = Object.entries(other).filter(([axis, value]) => at[axis] !== value);
+    const anchor = rowsAnchor(
+      ...["pairs", contrast.metric, ...Object.entries(at).flat()],
+      ...["from", ...differing.flat()],
+    );
+    pairs.set(anchor, {
+      metric: contrast.metric,
+      at,
+      against: Object.fromEntries(differing),
+    });
+    return [anchor];
+  });
+  return `#${anchors.length === 1 ? anchors[0]! : "every_pair"}`;
+}
+
+/** The first of some axes that has a baseline, as what to compare with. */
+export function baselineOf(study: Study, axes: readonly string[]): At | null {
+  const axis = axes.map((name) => axisOf(study, name)).find((each) => each?.baseline != null);
+  return axis === undefined ? null : { [axis.name]: axis.baseline! };
+}
+
+/** `Vanilla − Plain`. */
+export function differenceText(study: Study, at: At, against: At): string {
+  const text = (place: At) =>
+    Object.keys(against).map((axis) => titleOf(study, axis, place[axis] ?? "?")).join(", ");
+  return `${text(at)} − ${text(against)}`;
+}
+
+/** Coordinates on the axes that others are not on. */
+export function without(at: At, others: At): At {
+  return Object.fromEntries(Object.entries(at).filter(([axis]) => others[axis] === undefined));
+}
+
+/** All of some coordinates as people read them, axes in display order: `Gas, Vanilla`. */
+export function whereText(study: Study, at: At): string {
+  const rank = (axis: string) => {
+    const index = study.axes.findIndex(({ name }) => name === axis);
+    return index < 0 ? study.axes.length : index;
+  };
+  return Object.keys(at).sort((a, b) => rank(a) - rank(b))
+    .map((axis) => titleOf(study, axis, at[axis]!)).join(", ");
+}
+
+/** Compares by some axes' display order, the first first. */
+export function byAxes(study: Study, axes: readonly string[]): (a: At, b: At) => number {
+  const rank = (axis: string, value: string | undefined) =>
+    axisOf(study, axis)?.values.findIndex((each) => each.value === value) ?? -1;
+  return (a, b) => {
+    const axis = axes.find((name) => a[name] !== b[name]);
+    return axis === undefined ? 0 : rank(axis, a[axis]) - rank(axis, b[axis]);
+  };
+}
+
+/** Different coordinates of rows on some axes, in the axes' display order. */
+export function placesIn(
+  study: Study,
+  { table, rows, axes }: {
+    table: TidyTable;
+    rows: readonly number[];
+    axes: readonly string[];
+  },
+): At[] {
+  const places = new Map(rows.map((row) => {
+    const at = atOf(table, row, axes);
+    return [keyOf(at), at] as const;
+  }));
+  return [...places.values()].sort(byAxes(study, axes));
+}
+
+/** What a reader must know of what a table shows: its data, its axes' values, its clock. */
+export function notesOn(
+  study: Study,
+  { places, timed }: { places: readonly At[]; timed: boolean },
+): string[] {
+  const kinds = new Set(places.map((at) => provenanceOf(study, at).kind));
+  const shown = study.axes.flatMap(({ name, values }) =>
+    values.filter(({ value }) => places.some((at) => at[name] === value)).map(({ note }) => note)
+  );
+  return [
+    ...shown.filter((note) => note !== null),
+    ...(kinds.has("sample")
+      ? [
+        "A row of sampled data is not a measurement on the paper's data set: less was trained and " +
+        "tested on.",
+      ]
+      : []),
+    ...(kinds.has("synthetic")
+      ? ["Synthetic data has no counterpart in the paper; its rows check the pipeline only."]
+      : []),
+    ...(timed ? ["Timings are of the machine that these runs were on, and differ each time."] : []),
+  ];
+}

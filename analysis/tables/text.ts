@@ -1,0 +1,125 @@
+/**
+ * Tables as Markdown and LaTeX for people, as CSV for programs.
+ *
+ * @module
+ */
+import { stringify } from "@std/csv";
+import { join } from "node:path";
+import { numbersText } from "./numbers.ts";
+import { cellText, type Table } from "./table.ts";
+
+/** Writes tables into a folder, and every number of theirs for a manuscript, `numbers.tex`. */
+export function writeTables(folder: string, tables: readonly Table[]): void {
+  const write = (name: string, text: string) => Deno.writeTextFileSync(join(folder, name), text);
+  for (const table of tables) {
+    write(`${table.id}.md`, markdownText(table));
+    write(`${table.id}.tex`, latexText(table));
+    write(`${table.id}.csv`, csvText(table.data));
+  }
+  write("numbers.tex", numbersText(tables));
+}
+
+/** CSV with a header, for programs: numbers unrounded, an empty field where there is none. */
+export function csvText({ columns, rows }: Table["data"]): string {
+  const cells = rows.map((row) => row.map((cell) => cell === null ? "" : String(cell)));
+  return stringify([columns, ...cells], { headers: false }).replaceAll("\r\n", "\n");
+}
+
+/** GitHub-flavoured Markdown. */
+export function markdownText(table: Table): string {
+  const escape = (text: string) =>
+    text.replace(/[\\`*_{}[\]<>|#~&$]/g, (mark) => `\\${mark}`).replace(/\s+/g, " ").trim();
+  // At its start a paragraph could be taken for a list.
+  const paragraph = (text: string) => escape(text).replace(/^(\d*)([-+.)=])/, "$1\\$2");
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [
+    `**${escape(table.caption)}**`,
+    "",
+    line(table.columns.map((column) => escape(column.title))),
+    line(table.columns.map((column) => column.align === "right" ? "---:" : "---")),
+    ...table.rows.map((row) => line(row.map((cell) => escape(cellText(cell))))),
+    ...(table.notes ?? []).flatMap((note) => ["", paragraph(note)]),
+    "",
+  ].join("\n");
+}
+
+/** A LaTeX `table` for the booktabs package. */
+export function latexText(table: Table): string {
+  const columns = table.columns.map((column) => column.align === "right" ? "r" : "l").join("");
+  const line = (cells: readonly string[]) => `    ${cells.map(latexEscape).join(" & ")} \\\\`;
+  const breaks = new Set(table.breaks ?? []);
+  return [
+    "% Needs \\usepackage{booktabs}",
+    "\\begin{table}",
+    "  \\centering",
+    `  \\caption{${latexEscape(table.caption)}}`,
+    `  \\label{tab:${table.id}}`,
+    `  \\begin{tabular}{${columns}}`,
+    "    \\toprule",
+    line(table.columns.map((column) => column.title)),
+    "    \\midrule",
+    ...table.rows.flatMap((row, index) => [
+      line(row.map(cellText)),
+      ...(breaks.has(index) && index < table.rows.length - 1 ? ["    \\midrule"] : []),
+    ]),
+    "    \\bottomrule",
+    "  \\end{tabular}",
+    ...(table.notes ?? []).map((note) => `  \\par\\smallskip\\footnotesize ${latexEscape(note)}`),
+    "\\end{table}",
+    "",
+  ].join("\n");
+}
+
+const LATEX: Readonly<Record<string, string>> = {
+  "\\": "\\textbackslash{}",
+  "{": "\\{",
+  "}": "\\}",
+  "$": "\\$",
+  "&": "\\&",
+  "#": "\\#",
+  "%": "\\%",
+  "_": "\\_",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "±": "$\\pm$",
+  "−": "$-$",
+  "–": "--",
+  "—": "---",
+  "·": "$\\cdot$",
+  "≤": "$\\leq$",
+  "≥": "$\\geq$",
+  "Δ": "$\\Delta$",
+  "√": "$\\surd$",
+  "×": "$\\times$",
+  "→": "$\\rightarrow$",
+  "<": "\\textless{}",
+  ">": "\\textgreater{}",
+  "|": "\\textbar{}",
+  // At the start of a row these would be taken for an argument of the row before.
+  "[": "{[}",
+  "]": "{]}",
+  "*": "{*}",
+  // Ligatures would make other marks of two of these.
+  "-": "-{}",
+  "'": "'{}",
+  "`": "{`}",
+  "\u202f": "\\,",
+  "“": "“",
+  "”": "”",
+  "‘": "‘",
+  "’": "’",
+  "…": "…",
+};
+
+/** Letters that LaTeX composes in its first font, so that no package is needed. */
+const LETTERS = "A-Za-zÀ-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿĆćČčĚěŁłŃńŇňŘřŚśŠšŮůŹźŻżŽž";
+const SPECIAL = new RegExp(`['-](?=['-])|[^ !"'()+,./0-9:;=?@${LETTERS}-]`, "gu");
+
+/** Text for LaTeX; a character that its fonts lack is named by its code: `(U+65E5)`. */
+export function latexEscape(text: string): string {
+  const plain = text.replace(/\s+/g, (space) => space === "\u202f" ? space : " ");
+  return plain.replace(SPECIAL, (mark) => {
+    const code = mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+    return LATEX[mark] ?? `(U+${code})`;
+  });
+}

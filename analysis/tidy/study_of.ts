@@ -1,0 +1,210 @@
+/**
+ * From measurement files and what an experiment says of them to a study.
+ *
+ * @module
+ */
+import { StageError } from "../../pipeline/errors.ts";
+import type { Metrics } from "../spec/axes.ts";
+import type { Paper, Published } from "../spec/published.ts";
+import { type Sources, SOURCES_FORMAT } from "../results.ts";
+import { sum } from "../statistics/sample.ts";
+import {
+  atOf,
+  type Axis,
+  conditionsOf,
+  type Corpus,
+  keyOf,
+  type PublishedValue,
+  rowsAt,
+  type Study,
+} from "../study.ts";
+import { gather, type Measured } from "./gather.ts";
+import { axesInOrder, compareValues, type Order } from "./order.ts";
+import type { At, TidyTable } from "./table.ts";
+
+/** What an experiment says of its analysis, as far as a study knows it. */
+export interface StudyParams extends Order {
+  readonly title: string;
+  readonly confidence: number;
+  readonly metrics: Metrics;
+  readonly published: Published;
+  readonly paper: Paper;
+}
+
+/**
+ * Gathers measurement files into a study; says which artifact each row was read from.
+ *
+ * @throws {StageError} If the files do not fit together, see {@linkcode gather}, or a corpus's kind is
+ *   none.
+ */
+export function studyOf(
+  params: StudyParams,
+  artifacts: readonly Measured[],
+): { study: Study; sources: Sources } {
+  const { title, confidence, seeds, metrics, paper } = params;
+  const { tidy, sources } = gather(artifacts, params);
+  const study: Study = {
+    title,
+    confidence,
+    seeds,
+    axes: axesOf(params, tidy),
+    metrics,
+    tidy,
+    corpora: corporaOf(tidy, paper),
+    published: publishedValues(params),
+    paper,
+  };
+  return { study, sources: { format: SOURCES_FORMAT, tables: sources } };
+}
+
+/** The axes that occur, with their values' titles: those described, else a corpus's own, else as is. */
+function axesOf(order: Order, tidy: Study["tidy"]): Axis[] {
+  const tables = Object.values(tidy);
+  const named = new Map(order.axes);
+  return axesInOrder(tables.flatMap(({ axes }) => axes), order).map((name): Axis => {
+    const described = new Map(named.get(name)?.values ?? []);
+    const found = new Set(
+      tables.flatMap((table) => table.axes.includes(name) ? table.columns[name]!.map(String) : []),
+    );
+    const label = (value: string) => {
+      const own = described.get(value) ?? corpusTitle(tidy["corpora"], name, value) ?? value;
+      const { title, short, note } = typeof own === "string"
+        ? { title: own, short: undefined, note: undefined }
+        : own;
+      return { value, title, short: short ?? title, note: note ?? null };
+    };
+    return {
+      name,
+      title: named.get(name)?.title ?? name,
+      baseline: named.get(name)?.baseline ?? null,
+      values: [...found].sort(compareValues(order, name)).map(label),
+      others: [...described.keys()].filter((value) => !found.has(value)).map(label),
+    };
+  });
+}
+
+/** The title of the corpus that an axis alone locates. */
+function corpusTitle(
+  corpora: TidyTable | undefined,
+  axis: string,
+  value: string,
+): string | undefined {
+  if (corpora?.axes.length !== 1) return undefined;
+  const [row] = corpora.axes[0] === axis ? rowsAt(corpora, { [axis]: value }) : [];
+  const title = row === undefined ? null : corpora.columns["title"]?.[row] ?? null;
+  return title === null ? undefined : String(title);
+}
+
+/** Share of a data set that counts as all: some rows have no word and are dropped. */
+const WHOLE = 0.99;
+
+function corporaOf(tidy: Study["tidy"], paper: Paper): Corpus[] {
+  const table = tidy["corpora"];
+  if (table === undefined) return [];
+  return Array.from({ length: table.length }, (_, row): Corpus => {
+    const at = atOf(table, row);
+    const of = (name: string) => table.columns[name]?.[row] ?? null;
+    const kind = ["official", "sample", "synthetic"].find((each) => each === of("kind"));
+    if (kind === undefined) {
+      throw new StageError(
+        'Cannot gather table "corpora": kind must be official, sample or synthetic, found ' +
+          JSON.stringify(of("kind")),
+      );
+    }
+    const note = String(of("note") ?? "");
+    const part = kind === "official" ? partOf({ at, of }, { tidy, paper }) : undefined;
+    return {
+      at,
+      kind: part === undefined ? kind as Corpus["kind"] : "sample",
+      title: String(of("title") ?? ""),
+      note: part === undefined ? note : `${note} ${part}`.trim(),
+    };
+  });
+}
+
+/** How much of its data set a corpus holds, in a sentence; `undefined` for all of it. */
+function partOf(
+  { at, of }: { at: At; of: (name: string) => string | number | null },
+  { tidy, paper }: { tidy: Study["tidy"]; paper: Paper },
+): string | undefined {
+  const says = (used: number, whole: number, what: string) =>
+    used < whole ? `Only ${used} of the ${whole} ${what} were used.` : undefined;
+  for (const { at: place, column, value } of paper.whole) {
+    if (!Object.entries(place).every(([axis, wanted]) => at[axis] === wanted)) continue;
+    const used = Number(of(column) ?? NaN);
+    if (used < WHOLE * value) return says(used, value, column);
+  }
+  const splits = tidy["splits"];
+  const rows = rowsAt(splits, at);
+  const total = (name: string) => sum(rows.map((row) => Number(splits!.columns[name]?.[row] ?? 0)));
+  return says(total("documents"), total("available"), "documents");
+}
+
+/** What a paper prints, as a study has it. */
+export function publishedValues(
+  { published, paper }: Pick<StudyParams, "published" | "paper">,
+): PublishedValue[] {
+  return published.map((row) => publishedValue(row, paper));
+}
+
+/** A row of the paper's numbers: what its text says of rounding, what its columns say of place. */
+function publishedValue(row: Published[number], paper: Paper): PublishedValue {
+  const { source, page, metric, value, spread, n, words, ...places } = row;
+  const at: Record<string, string> = {}, against: Record<string, string> = {};
+  for (const [name, place] of Object.entries(places)) {
+    if (place === "") continue;
+    if (name.startsWith(AGAINST)) against[name.slice(AGAINST.length)] = String(place);
+    else at[name] = String(place);
+  }
+  const decimals = value.split(".")[1]?.length ?? 0;
+  return {
+    source,
+    page,
+    metric,
+    at,
+    against: Object.keys(against).length === 0 ? null : against,
+    value: value === "" ? null : Number(value),
+    rounding: Math.max(
+      0.5 / 10 ** decimals,
+      /^fig/i.test(source) ? paper.reading_error : 0,
+    ),
+    spread: spread === "" ? null : Number(spread),
+    n: n === "" ? paper.seeds ?? null : Number(n),
+    words,
+  };
+}
+
+/** A column `against.operator` names the value of that axis which a difference is taken from. */
+export const AGAINST = "against.";
+
+/**
+ * Runs that the grid spanned by those at hand lacks: seeds of a condition that its neighbours have,
+ * conditions that differ in the value of one axis, along two axes or the only one. Conditions without
+ * a run were not asked for, nor were seeds that a whole part of the grid lacks.
+ */
+export function missingRuns(study: Study): At[] {
+  const missing = new Map<string, At>();
+  for (const name of Object.keys(study.metrics)) {
+    const conditions = conditionsOf(study, name);
+    const seeds = new Set(conditions.flatMap(({ runs }) => runs.map(({ seed }) => seed)));
+    for (const { at, runs } of conditions) {
+      const own = new Set(runs.map(({ seed }) => seed));
+      const neighbours = Object.keys(at).map((axis) =>
+        conditions.filter((other) =>
+          Object.keys(at).every((each) => (at[each] === other.at[each]) === (each !== axis))
+        )
+      ).filter((along) => along.length > 0);
+      for (const seed of seeds) {
+        const along = neighbours.filter((others) =>
+          others.some((other) => other.runs.some((run) => run.seed === seed))
+        );
+        if (own.has(seed) || along.length < Math.min(2, neighbours.length) || along.length === 0) {
+          continue;
+        }
+        const place = { ...at, [study.seeds]: seed };
+        missing.set(keyOf(place), place);
+      }
+    }
+  }
+  return [...missing.values()];
+}

@@ -1,0 +1,112 @@
+import { assert, assertEquals } from "@std/assert";
+import type { JudgedClaim, JudgedComparison } from "../../../analysis/claims/judged.ts";
+import { findingsTable } from "../../../analysis/tables/claims.ts";
+import { type Cell, cellText } from "../../../analysis/tables/table.ts";
+import { bakery, tables, texts } from "./made_up.ts";
+
+/** A comparison that was run, or was not. */
+function compared(given: object = {}, n = 3): JudgedComparison {
+  const comparison = {
+    ...{ metric: "rise", at: { oven: "gas", flavour: "vanilla" }, against: { flavour: "plain" } },
+    ...{ than: null, over: {}, test: "difference", direction: "greater", bounds: null },
+    ...{ smallest: 1, tolerance: null, printed: null, spread: null, ...given },
+  } as JudgedComparison["comparison"];
+  return {
+    ...{ comparison, text: "Gas: Vanilla − Plain", printed: 2.8, provenance: "full data" },
+    ...{ asPaper: true, verdict: n > 0 ? "underpowered" : "not run" },
+    outcome: {
+      ...{ n, mean: n > 0 ? 5 : null, sd: 5, interval: [-7.42, 17.42], bootstrap: null },
+      ...{ positive: 2, negative: 0, test: "paired t", p: 0.0917, against: 0.9083 },
+      ...{ signedRankP: 0.25, seedsNeeded: 14 },
+    },
+  };
+}
+
+function claim(id: string, comparisons: readonly JudgedComparison[], more = {}): JudgedClaim {
+  return {
+    ...{ id, statement: `${id} holds`, source: "paper", note: "", verdict: "underpowered" },
+    ...{ holds: null, p: 0.1834, against: 1, comparisons, chances: null, ...more },
+  };
+}
+
+const links = (row: readonly Cell[]) =>
+  row.flatMap((cell) => typeof cell === "string" ? [] : [cell.to]);
+
+Deno.test("a claim's verdict leads to its comparisons, and their means to the pairs of runs", () => {
+  const made = tables(bakery(), {}, [
+    claim("X1", [compared()]),
+    claim("X2", [compared({}, 0)], { verdict: "not run", p: null, against: null }),
+  ]);
+  assertEquals(texts(made.get("claims")).slice(1), [
+    ["X1", "X1 holds", "underpowered", "open", "full data", "0.1834", "1.0000"],
+    ["X2", "X2 holds", "not run", "open", "", "–", "–"],
+  ]);
+  const rows = made.get("comparisons")!;
+  assertEquals(texts(rows).slice(1), [[
+    ...["X1", "Gas: Vanilla − Plain", "underpowered", "3", "+5.00", "[−7.42, +17.42]", "+2.80"],
+    ...["1.00", "paired t", "0.0917", "0.9083", "0.2500", "14"],
+  ]]);
+  assert(rows.notes!.some((note) => note.startsWith("1 comparison not run")));
+  assertEquals(links(made.get("claims")!.rows[0]!), [`#${rows.anchors![0]![1]}`]);
+  const pairs = made.get("every_pair")!;
+  assertEquals(links(rows.rows[0]!), [`#${pairs.anchors![0]![1]}`]);
+  assertEquals(pairs.rows.map((row) => cellText(row.at(-1)!)), ["+5.00", "+10.00", "0.00"]);
+});
+
+Deno.test("an average of changes, or a change of changes, leads to all of its pairs", () => {
+  const average = compared({ at: { flavour: "vanilla" }, over: { oven: ["gas", "electric"] } });
+  const twice = compared({ than: { oven: "electric" } });
+  for (const comparison of [average, twice]) {
+    const made = tables(bakery(), {}, [claim("X1", [comparison])]);
+    assertEquals(links(made.get("comparisons")!.rows[0]!), ["#every_pair"]);
+    assertEquals(made.get("every_pair")!.data.rows.map((row) => row.slice(1, 3).join(" ")), [
+      ...Array(3).fill("gas vanilla"),
+      ...Array(3).fill("electric vanilla"),
+    ]);
+  }
+});
+
+Deno.test("a pair that a table and a claim both show is listed once", () => {
+  const spec = {
+    caption: "x",
+    rows: ["oven", "flavour"],
+    columns: [{ metric: "rise", show: "change" }],
+  };
+  const made = tables(bakery(), { one: spec }, [claim("X1", [compared()])]);
+  assertEquals(made.get("every_pair")!.rows.length, 6);
+  assertEquals(made.get("every_pair")!.anchors!.length, 2);
+});
+
+Deno.test("a claim of a value itself leads to its runs, and is shown without a sign", () => {
+  const value = compared({ at: { oven: "gas", flavour: "plain" }, against: null, test: "within" });
+  const made = tables(bakery(), {}, [claim("X1", [value])]);
+  const [row] = made.get("comparisons")!.rows;
+  assertEquals(cellText(row![4]!), "5.00");
+  const anchors = made.get("every_run")!.anchors!.map(([, name]) => `#${name}`);
+  assert(anchors.includes(links(row!)[0]!));
+});
+
+Deno.test("each claim has its chance of each verdict, if the paper is right and if nothing has an effect", () => {
+  const chances = {
+    seeds: 5,
+    printed: { "reproduced": 0.1404, "underpowered": 0.8596 },
+    none: { "underpowered": 0.96, "contradicted": 0.04 },
+  };
+  const made = tables(bakery(), {}, [claim("X1", [], { chances }), claim("X2", [])]);
+  assertEquals(texts(made.get("chances")), [
+    ["Claim", "Seeds", "If", "Reproduced", "Underpowered", "Contradicted"],
+    ["X1", "5", "the paper is exactly right", "14 %", "86 %", "0 %"],
+    ["", "5", "nothing has an effect", "0 %", "96 %", "4 %"],
+  ]);
+});
+
+Deno.test("what can't be true at once comes first", () => {
+  const found = findingsTable([{ agrees: true, text: "a" }, { agrees: false, text: "b" }]);
+  assertEquals(texts(found).slice(1), [["no", "b"], ["yes", "a"]]);
+});
+
+Deno.test("claims of timings say that they are of this machine", () => {
+  const comparison = { metric: "seconds", at: { oven: "gas", flavour: "vanilla" } };
+  const made = tables(bakery(), {}, [claim("X1", [compared(comparison)])]);
+  assertEquals(texts(made.get("claims"))[1]![4], "full data; this machine");
+});
