@@ -17,11 +17,15 @@ import { NumberLosses, runTraining, type Step, type Training } from "./training/
 import { progressMetadata, readProgress } from "./training/progress.ts";
 import type { TrainAveragingParams } from "./train_averaging.ts";
 
-/**
- * One epoch's row of the curve: epoch, train_loss and, where something is validated on, validation_loss
- * and validation_accuracy. Losses are mean cross-entropies in nats.
- */
-type Epoch = Readonly<Record<string, number>>;
+/** One epoch's figures, as rows of a table. Losses are mean cross-entropies in nats. */
+type Epoch =
+  & Readonly<Record<"epoch" | "train_loss", number>>
+  & {
+    readonly [
+      /** `null` where nothing is validated on. */
+      K in "validation_loss" | "validation_accuracy"
+    ]: number | null;
+  };
 
 /** How far a run is. */
 interface Progress {
@@ -198,10 +202,8 @@ class EpochTraining implements Training<Progress, number> {
     progress.epochs.push({
       epoch: ++progress.epoch,
       train_loss: progress.lossSum / this.#train.chosen.length,
-      ...(validated === undefined ? {} : {
-        validation_loss: validated.lossNats,
-        validation_accuracy: validated.correct / validated.documents,
-      }),
+      validation_loss: validated?.lossNats ?? null,
+      validation_accuracy: validated === undefined ? null : validated.correct / validated.documents,
     });
     if (progress.epoch % this.#params.reset_every === 0) network.resetSums();
     progress.batches = 0;
