@@ -69,10 +69,10 @@ export function listTable(
       }),
   }));
   const source = sourceColumns(study, table, firsts);
-  const anchors = anchor === undefined
-    ? []
-    : rows.map((row, index) => [index, anchor(row)] as const)
-      .filter(([index, name]) => index === 0 || anchor(rows[index - 1]!) !== name);
+  const names = anchor === undefined ? [] : rows.map(anchor);
+  const anchors = names.flatMap((name, index): [number, string][] =>
+    name === names[index - 1] ? [] : [[index, name]]
+  );
   return tableOf(rows, labelled ? columns.toSpliced(axes.length, 0, ...source) : columns, {
     ...{ id, caption: spec.caption, anchors },
     named: (row) =>

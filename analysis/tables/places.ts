@@ -35,13 +35,15 @@ export function conditionAxes(study: Study, table: TidyTable): string[] {
 /** Coordinates on a table's axes, with those added that nothing else is possible for. */
 export function completed(study: Study, table: TidyTable | undefined, at: At): At {
   if (table === undefined) return at;
-  const rows = rowsAt(table, at);
-  const free = conditionAxes(study, table);
+  const missing = conditionAxes(study, table).filter((axis) => at[axis] === undefined);
+  const rows = missing.length === 0 ? [] : rowsAt(table, at);
+  const only = (axis: string) => {
+    const values = new Set(rows.map((row) => String(table.columns[axis]![row])));
+    return missing.includes(axis) && values.size === 1 ? [...values][0] : undefined;
+  };
   return Object.fromEntries(
     table.axes.flatMap((axis) => {
-      const values = new Set(rows.map((row) => String(table.columns[axis]![row])));
-      const only = free.includes(axis) && values.size === 1 ? [...values][0] : undefined;
-      const value = at[axis] ?? only;
+      const value = at[axis] ?? only(axis);
       return value === undefined ? [] : [[axis, value]];
     }),
   );

@@ -140,11 +140,15 @@ function partOf(
   return says(total("documents"), total("available"), "documents");
 }
 
-/** What a paper prints, as a study has it. */
+/**
+ * What a paper prints of the metrics at hand, as a study has it. One file has all that it prints, of
+ * timings too, which other runs measure.
+ */
 export function publishedValues(
-  { published, paper }: Pick<StudyParams, "published" | "paper">,
+  { published, paper, metrics }: Pick<StudyParams, "published" | "paper" | "metrics">,
 ): PublishedValue[] {
-  return published.map((row) => publishedValue(row, paper));
+  return published.filter(({ metric }) => metric in metrics)
+    .map((row) => publishedValue(row, paper));
 }
 
 /** A row of the paper's numbers: what its text says of rounding, what its columns say of place. */

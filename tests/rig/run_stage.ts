@@ -83,9 +83,7 @@ export async function runStage<P>(
     },
   });
   const coordinates = new Set(
-    Object.keys(options.inputs ?? {}).flatMap((name) =>
-      all(name).flatMap(({ at }) => Object.keys(at))
-    ),
+    Object.keys(stage.inputs).flatMap((name) => all(name).flatMap(({ at }) => Object.keys(at))),
   );
   for (const [name, { measures }] of Object.entries(stage.outputs)) {
     if (measures !== undefined) holdToDeclared(outputs[name]!, { measures, coordinates });

@@ -102,6 +102,8 @@ Deno.test("what a paper prints keeps its place, its rounding and its seeds", () 
         },
         { source: "Text", metric: "accuracy", arm: "b", value: "", words: "lowest", spread: "" },
         { source: "Table 2", metric: "accuracy", arm: "b", value: "0.250", spread: "0.1" },
+        // Of a metric that other runs measure.
+        { source: "Table 2", metric: "latency", arm: "b", value: "7" },
       ],
     }),
     [],
