@@ -99,7 +99,7 @@ export class BatchWords {
 
 /** The table. */
 export class EmbeddingTable {
-  /** Of each row: steps whose decay it has seen. */
+  /** Of each row: steps whose decay it has seen; as floats, which count to 2²⁴. */
   readonly seen: Float32Array;
   readonly #memory: KernelMemory;
   readonly #weights: Matrix;
@@ -197,5 +197,6 @@ export class EmbeddingTable {
  * share whose root is that of all steps' sums on average. A sum that was large before does not mind.
  */
 function meanShare(n: number): number {
-  return (2 / 3 + 1 / (2 * n) - 1 / (6 * n * Math.sqrt(n))) ** 2;
+  const mean = 2 / 3 + 1 / (2 * n) - 1 / (6 * n * Math.sqrt(n));
+  return mean * mean;
 }
