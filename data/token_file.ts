@@ -54,7 +54,7 @@ interface Header {
 const magic = "LSTOKEN1";
 const preamble = 16;
 
-/** Lays a corpus out as bytes. Ids take 2 bytes where the vocabulary allows, else 4. */
+/** Writes a corpus as bytes. Ids take 2 bytes where the vocabulary allows, else 4. */
 export function encodeTokens(file: TokenFile): Uint8Array<ArrayBuffer> {
   const blocks = [...tokenBlocks(file)];
   const bytes = new Uint8Array(blocks.reduce((size, block) => size + block.length, 0));

@@ -65,8 +65,11 @@ export function explain(error: unknown): string {
   const expected: boolean = error instanceof LockstepError;
   if (expected && !(error instanceof StageError)) return text;
   if (refusal(text) === "full") {
-    return `No space left on the device: ${text}; free some, or give another place with --outputs, ` +
-      "and run the same command again: finished work is kept";
+    const what = text.replace(/^No space left on device \(os error 28\)(: )?/, "");
+    return `No space left on the device${
+      what && `: ${what}`
+    }; free some, or give another place with ` +
+      "--outputs, and run the same command again: finished work is kept";
   }
   if (isRefused(error)) {
     return `The system refused: ${text}; make the place writable for this user, or give another ` +

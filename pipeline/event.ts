@@ -9,7 +9,7 @@ import type { StageProgress } from "./stage.ts";
 export interface ExpectedStage {
   readonly stage: string;
   readonly instances: number;
-  /** Seconds that one takes, by earlier runs; `null` if none tells. */
+  /** Seconds that one takes, by earlier runs; `null` if none says. */
   readonly seconds: number | null;
   /** Whether its instances run while no other does. */
   readonly alone: boolean;
@@ -36,7 +36,7 @@ export type Event =
     readonly jobs: number;
     /** What is expected of each stage, in the order of the graph. */
     readonly stages: readonly ExpectedStage[];
-    /** Seconds the work is expected to take, from earlier traces; `null` if none tell. */
+    /** Seconds the work is expected to take, from earlier traces; `null` if none say. */
     readonly estimateSeconds: number | null;
   }
   | { readonly event: "cached"; readonly instance: string; readonly key: string }
@@ -45,7 +45,7 @@ export type Event =
     readonly instance: string;
     readonly key: string;
     readonly reason: string;
-    /** Seconds it should take, by earlier runs; `null` if none tells. */
+    /** Seconds it should take, by earlier runs; `null` if none says. */
     readonly estimateSeconds: number | null;
   }
   | { readonly event: "waiting"; readonly instance: string; readonly owner: string }

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { LockstepError } from "./errors.ts";
 
-/** What tells that a file was written to: nobody can set a change time. */
+/** What shows that a file was written to: nobody can set a change time. */
 export interface Stat {
   readonly size: number;
   /** Milliseconds since 1970. */
@@ -144,3 +144,16 @@ export function sortedEntries(folder: string): Deno.DirEntry[] {
     throw error;
   }
 }
+
+/** Makes the folders of a tree ones that this user can list and change, whatever was made of them. */
+export function openFolders(path: string): void {
+  if (lookAt(path)?.kind !== "a folder") return;
+  const { mode } = Deno.statSync(path);
+  if (mode !== null && (mode & OWN_FOLDER) !== OWN_FOLDER) Deno.chmodSync(path, mode | OWN_FOLDER);
+  for (const { name, isDirectory } of Deno.readDirSync(path)) {
+    if (isDirectory) openFolders(join(path, name));
+  }
+}
+
+/** Its owner may list a folder, change it and go through it. */
+const OWN_FOLDER = 0o700;

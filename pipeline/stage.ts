@@ -38,6 +38,8 @@ export interface OutputSpec<P> {
    * stands for coordinates of inputs that were measured beside each other. In no key.
    */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
+  /** Names of the tables or figures in it, to be checked likewise. In no key. */
+  readonly holds?: (params: P) => readonly string[];
 }
 
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
@@ -88,6 +90,8 @@ export interface Feed {
   /** Coordinates of the instances that this one takes it from. */
   readonly at: readonly Readonly<Record<string, string>>[];
   readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
+  /** Of all of them; `undefined` if the stage does not say. */
+  readonly holds: readonly string[] | undefined;
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { closestString, levenshteinDistance } from "@std/text";
+import { closestString } from "@std/text/closest-string";
+import { levenshteinDistance } from "@std/text/levenshtein-distance";
 
 /** How many possible names are compared, and how long they may be: a file may hold any number. */
 const MAX_NAMES = 1000;

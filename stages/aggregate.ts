@@ -38,10 +38,15 @@ export const aggregate = defineStage<AggregateParams>({
   params,
   inputs: { measurements: { many: true } },
   outputs: {
-    results: { kind: "file", exactness: "numeric" },
+    results: {
+      kind: "file",
+      exactness: "numeric",
+      holds: ({ tables }) => tables.map(([name]) => name),
+    },
     // Which artifacts the results were read from.
     sources: { kind: "file", exactness: "numeric" },
-    tables: { kind: "folder", exactness: "numeric", publish: () => "tables" },
+    // Published by the report, with those of other analyses.
+    tables: { kind: "folder", exactness: "numeric" },
   },
   check: async (params: AggregateParams, surroundings: Surroundings) => {
     const { checkNames, knownOf } = await import("../analysis/spec/check.ts");

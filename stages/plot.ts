@@ -20,7 +20,14 @@ export const plot = defineStage({
   name: "plot",
   params,
   inputs: { results: {} },
-  outputs: { figures: { kind: "folder", exactness: "numeric", publish: () => "figures" } },
+  outputs: {
+    figures: {
+      kind: "folder",
+      exactness: "numeric",
+      publish: () => "figures",
+      holds: ({ figures }) => Object.keys(figures),
+    },
+  },
   check: ({ figures }, { axes }) =>
     figureViolations(figures, { axes })
       .map(({ path, message }) => ({ path: ["figures", ...path], message })),

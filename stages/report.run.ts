@@ -3,38 +3,44 @@
  *
  * @module
  */
-import type { StageContext } from "../pipeline/stage.ts";
-import { readJson } from "./results/inputs.ts";
-import { latenciesSchema } from "./results/latency/latencies.ts";
-import { compareText } from "./results/order.ts";
-import { figuresOf } from "./results/page/figures.ts";
-import { pageHtml } from "./results/page/page.ts";
-import { resultsSchema } from "./results/results.ts";
-import { sourcesSchema, traceLinks } from "./results/sources.ts";
+import { basename } from "node:path";
+import type { Figure } from "../analysis/page/figure_html.ts";
+import { merge } from "../analysis/page/merge.ts";
+import { pageHtml } from "../analysis/page/page.ts";
+import { readResults, type Sources } from "../analysis/results.ts";
+import { writeTables } from "../analysis/tables/text.ts";
+import { StageError } from "../pipeline/errors.ts";
+import type { Artifact, StageContext } from "../pipeline/stage.ts";
 import type { ReportParams } from "./report.ts";
 
 // deno-lint-ignore require-await
 export async function run(context: StageContext<ReportParams>): Promise<void> {
-  const source = context.input("results");
-  const results = readJson(source.path, resultsSchema, { what: "aggregate.results" });
-  const sources = readJson(context.input("sources").path, sourcesSchema, {
-    what: "aggregate.sources",
-  });
-  const timed = context.input("latencies");
-  const latencies = readJson(timed.path, latenciesSchema, {
-    what: "aggregate_latency.latencies",
-  });
-  const filesOf = (input: string) => [...context.input(input).files.keys()].sort(compareText);
-  const page = pageHtml(results, {
-    latencies,
-    figures: figuresOf(context.inputs("figures")),
-    tableFiles: [
-      ...filesOf("tables"),
-      ...filesOf("latency_tables").map((name) => `latency/${name}`),
-    ],
-    resultsSha256: source.sha256,
-    latenciesSha256: timed.sha256,
-    trace: traceLinks(sources),
+  const { text, title, authors, link } = context.params;
+  const [results, sources] = [context.inputs("results"), context.inputs("sources")];
+  if (results.length === 0 || results.length !== sources.length) {
+    throw new StageError(
+      "Cannot write a report: it must have the results and the sources of the same stages, found " +
+        `${results.length} and ${sources.length}; wire both of each stage that aggregates`,
+    );
+  }
+  const merged = merge(results.map(({ path, sha256 }, index) => ({
+    results: readResults(path, "aggregate.results"),
+    sources: JSON.parse(Deno.readTextFileSync(sources[index]!.path)) as Sources,
+    sha256,
+  })));
+  const page = pageHtml({
+    title: title ?? merged.studies[0]!.title,
+    ...{ authors, link, text, merged, figures: context.inputs("figures").flatMap(figuresOf) },
   });
   Deno.writeTextFileSync(context.output("page"), page);
+  writeTables(context.output("tables"), [...merged.tables.values()]);
+}
+
+/** The figures in a folder, by name. */
+function figuresOf({ files, sha256 }: Artifact): Figure[] {
+  return [...files].filter(([name]) => name.endsWith(".svg")).map(([name, path]) => ({
+    name: basename(name, ".svg"),
+    svg: Deno.readTextFileSync(path),
+    sha256,
+  }));
 }

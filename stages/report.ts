@@ -1,12 +1,18 @@
 /**
- * Writes the report: one self-contained page with the tables, the figures and what they rest on.
+ * Writes the report: one self-contained page with verdicts, tables, figures and what they rest on, and
+ * the tables as files.
  *
  * @module
  */
 import { z } from "zod";
-import { defineStage } from "../pipeline/stage.ts";
+import { defineStage, type Feed } from "../pipeline/stage.ts";
 
-const params = z.strictObject({});
+const params = z.strictObject({
+  text: z.string().optional().describe("Markdown with {{table NAME}} and the like"),
+  title: z.string().min(1).optional().describe("By default the first analysis' title"),
+  authors: z.string().min(1).optional(),
+  link: z.string().regex(/^https?:\/\/\S+$/, "must be an http or https address").optional(),
+});
 
 /** Validated params of `report`. */
 export type ReportParams = z.infer<typeof params>;
@@ -14,16 +20,27 @@ export type ReportParams = z.infer<typeof params>;
 export const report = defineStage({
   name: "report",
   params,
-  inputs: {
-    results: {},
-    sources: {},
-    latencies: {},
-    tables: {},
-    latency_tables: {},
-    figures: { many: true },
-  },
-  // It shows latencies, which differ each time.
+  inputs: { results: { many: true }, sources: { many: true }, figures: { many: true } },
   outputs: {
-    page: { kind: "file", exactness: "measured", publish: () => "report.html" },
+    page: { kind: "file", exactness: "exact", publish: () => "report.html" },
+    tables: { kind: "folder", exactness: "exact", publish: () => "tables" },
+  },
+  async check({ text }, { inputs }) {
+    if (text === undefined) return [];
+    const { textViolations } = await import("../analysis/page/markdown.ts");
+    const { BUILT_IN } = await import("../analysis/tables/tables.ts");
+    const tables = namesOf(inputs["results"]);
+    const known = { table: tables && [...tables, ...BUILT_IN], figure: namesOf(inputs["figures"]) };
+    return textViolations(text, known).map(({ path, message }) => ({
+      path: ["text", ...path],
+      message,
+    }));
   },
 });
+
+/** What several outputs hold, if all of them say. */
+function namesOf(feeds: readonly Feed[] = []): string[] | undefined {
+  return feeds.some(({ holds }) => holds === undefined)
+    ? undefined
+    : feeds.flatMap(({ holds }) => holds!);
+}

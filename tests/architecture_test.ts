@@ -119,21 +119,47 @@ Deno.test("models touch no file, clock, network or global randomness", () => {
 /** The engine's rooms: each may import those before it, and the contract beside them. */
 const ROOMS = ["key", "store", "config", "plan", "run", "views", "cli"];
 
-Deno.test("the engine's rooms import one way, and views and the command line are never imported", () => {
-  const wrong: string[] = [];
-  let seen = 0;
+/** An import of one room's file by another's; no room is the contract beside them. */
+interface Arrow {
+  readonly from: string;
+  readonly target: string;
+  readonly rooms: readonly [from: string | undefined, to: string];
+}
+
+function arrows(): Arrow[] {
   const roomOf = (path: string) => /^pipeline\/(\w+)\//.exec(path)?.[1];
-  for (const file of sources("pipeline")) {
-    const from = relative(ROOT, file);
-    for (const imported of imports(file).filter((name) => name.startsWith("."))) {
-      const target = relative(ROOT, join(dirname(file), imported));
-      const [own, other] = [roomOf(from), roomOf(target)];
-      if (other === undefined || other === own) continue;
-      seen++;
-      const allowed = own !== undefined && ROOMS.indexOf(other) < ROOMS.indexOf(own);
-      if (!allowed || !ROOMS.includes(own)) wrong.push(`${from} → ${target}`);
-    }
-  }
-  assertEquals(wrong, []);
-  assertEquals(seen > 100, true, "the test found the rooms' imports");
+  return sources("pipeline").flatMap((file) => {
+    const from = relative(ROOT, file), own = roomOf(from);
+    return imports(file).filter((name) => name.startsWith(".")).flatMap((name) => {
+      const target = relative(ROOT, join(dirname(file), name)), to = roomOf(target);
+      return to === undefined || to === own ? [] : [{ from, target, rooms: [own, to] as const }];
+    });
+  });
+}
+
+Deno.test("the engine's rooms import one way, and views and the command line are never imported", () => {
+  const found = arrows();
+  const wrong = found.filter(({ rooms: [from, to] }) =>
+    from === undefined || !ROOMS.includes(from) || !(ROOMS.indexOf(to) < ROOMS.indexOf(from))
+  );
+  assertEquals(wrong.map(({ from, target }) => `${from} → ${target}`), []);
+  assertEquals(found.length > 100, true, "the test found the rooms' imports");
+});
+
+/** The rooms and what each imports, as a Mermaid graph. */
+function picture(): string {
+  const found = arrows();
+  const lines = ROOMS.toReversed().flatMap((room) => {
+    const to = ROOMS.filter((other) =>
+      found.some(({ rooms }) => rooms[0] === room && rooms[1] === other)
+    );
+    return to.length === 0 ? [] : [`  ${room} --> ${to.toReversed().join(" & ")}`];
+  });
+  return ["```mermaid", "flowchart TD", ...lines, "```"].join("\n");
+}
+
+Deno.test("the picture of the engine's rooms in the docs is what their imports give", () => {
+  const text = Deno.readTextFileSync(join(ROOT, "docs/design.md"));
+  const found = /<!-- rooms -->\n\n([\s\S]*?)\n\n<!-- end of rooms -->/.exec(text)?.[1];
+  assertEquals(found, picture(), `put this there:\n${picture()}`);
 });

@@ -51,7 +51,10 @@ declare module "@std/assert" {
   ): Promise<E>;
 }
 
-declare module "@std/text" {
+declare module "@std/text/closest-string" {
   export function closestString(given: string, possible: readonly string[]): string;
+}
+
+declare module "@std/text/levenshtein-distance" {
   export function levenshteinDistance(a: string, b: string): number;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { escapeXml } from "../../pipeline/views/html.ts";
+import { escapeXml } from "../../pipeline/html.ts";
 import type { Diagram } from "../spec/figures.ts";
 import { framedSvg } from "./frame.ts";
 import { COLOURS, FAINT, FONT, INK, textWidth } from "./theme.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { escapeXml } from "../../pipeline/views/html.ts";
+import { escapeXml } from "../../pipeline/html.ts";
 
 /** What a figure is called and says. */
 export interface Frame {

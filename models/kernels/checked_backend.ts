@@ -17,7 +17,7 @@ type Uniforms = NonNullable<Parameters<WebGPUBackend["runWebGPUProgram"]>[3]>;
 
 /** A kernel with a WGSL entry point of its own; see {@linkcode CheckedBackend.runShader}. */
 export interface Shader {
-  /** Stands for the code: two shaders of one name have the same code. */
+  /** Identifies the code: two shaders of one name have the same code. */
   readonly name: string;
   /**
    * Declares entry point `main`; in group 0 the written tensors come first (read_write storage),

@@ -47,14 +47,14 @@ interface Audited {
   readonly store: LocalStore;
 }
 
-type Tell = (message: string) => void;
+type Report = (message: string) => void;
 
 /**
  * Mends what is found; 0 if that left nothing unsound and every run that was broken ended well. It has
  * the store for itself, but while it makes lost results again: then it is a run like any other.
  */
 async function repair(audited: Audited, options: Options, print: Print): Promise<number> {
-  const tell = (message: string) => say(options, print, "aside", message);
+  const report = (message: string) => say(options, print, "aside", message);
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {
     const held = holdForRepair(audited.store);
     try {
@@ -65,7 +65,7 @@ async function repair(audited: Audited, options: Options, print: Print): Promise
   };
   const { findings, broken } = await alone(async () => {
     const { findings } = await look(audited, options, print);
-    return { findings, broken: await clear(findings, audited, tell) };
+    return { findings, broken: await clear(findings, audited, report) };
   });
   if (findings.length === 0) return 0;
   let code = 0;
@@ -74,11 +74,11 @@ async function repair(audited: Audited, options: Options, print: Print): Promise
     code = Math.max(code, await remake(audited.project, options, { run, print }));
   }
   return await alone(async () => {
-    if (await dropLost(findings, audited.store, tell) > 0) {
+    if (await dropLost(findings, audited.store, report) > 0) {
       // What else those traces named belongs to nothing now.
       const { project, outputs, store } = audited;
       const { findings: left } = await auditStore(project.root, outputs, store);
-      setAside(left.filter(({ problem }) => problem === "leftover"), audited, tell);
+      setAside(left.filter(({ problem }) => problem === "leftover"), audited, report);
     }
     const { findings: left } = await look(audited, options, print);
     return isSound(left) ? code : 1;
@@ -89,14 +89,14 @@ async function repair(audited: Audited, options: Options, print: Print): Promise
 async function clear(
   findings: readonly Finding[],
   audited: Audited,
-  tell: Tell,
+  report: Report,
 ): Promise<LatestRun[]> {
   const { project, store } = audited;
   const runs = latestRuns(store);
-  setAside(findings, audited, tell);
+  setAside(findings, audited, report);
   if (findings.some(({ what }) => what === "catalogue")) {
     store.catalog.rebuild();
-    tell("filled the catalogue from the traces again");
+    report("filled the catalogue from the traces again");
   }
   const anyRecord = findings.some(({ what }) => what === "record");
   const lost = findings.flatMap(({ what, run }) =>
@@ -109,7 +109,7 @@ async function clear(
     if (isBroken && !hasRun(project.root, name)) {
       if (run) dropLatest(name, store);
       unpublish(name, { folder: audited.outputs, workspace: store });
-      tell(
+      report(
         `set aside the record of ${name} and what it published: the experiments have no such run any more`,
       );
     } else if (isBroken || anyRecord) broken.push(run ?? await lostRun(name, store));
@@ -148,7 +148,7 @@ function isOf({ run, keys }: Finding, name: string, { keys: named }: LatestRun):
 async function dropLost(
   findings: readonly Finding[],
   store: LocalStore,
-  tell: Tell,
+  report: Report,
 ): Promise<number> {
   const named = new Set([...latestRuns(store).values()].flatMap(({ keys }) => Object.values(keys)));
   let dropped = 0;
@@ -159,7 +159,7 @@ async function dropLost(
     if (holdsCode(store, code)) await keepCode({ store, workspace: store }, code);
     if (await isWhole(trace, store) || named.has(key)) continue;
     store.setAsideTrace(key, "what it names is lost");
-    tell(
+    report(
       `set aside the trace of ${trace.instance}, ${key}: what it names is lost, and no run as it ` +
         "is makes it again; ask for its run to have it made",
     );
@@ -168,7 +168,7 @@ async function dropLost(
   for (const path of new Set(findings.flatMap(({ others }) => others ?? []))) {
     if (!lookAt(path)) continue;
     store.setAside(path, "part of what it names is lost");
-    tell(`set aside ${path}, a further result of a key: part of it is lost`);
+    report(`set aside ${path}, a further result of a key: part of it is lost`);
     dropped++;
   }
   return dropped;
@@ -232,7 +232,7 @@ function printText(
 function setAside(
   findings: readonly Finding[],
   { project, store }: Audited,
-  tell: Tell,
+  report: Report,
 ): void {
   const runs = latestRuns(store);
   for (const { problem, what, path: shown, run, message } of findings) {
@@ -245,11 +245,11 @@ function setAside(
     }
     if (what === "lock" && runs.get(run ?? "")?.set.length !== 0) {
       // A run with --set writes no lock, so there would be none afterwards.
-      tell(`${path} is left as it is: restore it from version control`);
+      report(`${path} is left as it is: restore it from version control`);
       continue;
     }
     store.setAside(path, message);
-    tell(`set aside ${path}`);
+    report(`set aside ${path}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * `plan --calibrate`: where no earlier run tells how long an instance takes, one of its configuration
+ * `plan --calibrate`: where no earlier run shows how long an instance takes, one of its configuration
  * is run for some seconds. What ends in that time is a result like any other and kept; of the rest
- * the pace of its progress tells.
+ * the pace of its progress says it.
  *
  * @module
  */

@@ -176,7 +176,7 @@ export const FLAGS = {
   },
   calibrate: {
     help:
-      "where no earlier run tells how long a stage takes, run it for some seconds to estimate " +
+      "where no earlier run shows how long a stage takes, run it for some seconds to estimate " +
       "it; what ends in that time is kept",
     commands: ["plan"],
   },

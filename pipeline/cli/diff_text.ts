@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Comparison, describeCause, signed, standings } from "../views/diff/comparison.ts";
+import { type Comparison, describeCause, signed, stateCounts } from "../views/diff/comparison.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print } from "./project.ts";
@@ -20,23 +20,23 @@ export function printDiff(comparison: Comparison, options: Options, print: Print
 
 function printJson(comparison: Comparison, print: Print): void {
   const { before, now, runs, values } = comparison;
-  const tell = (event: string, fields: object) => print(JSON.stringify({ event, ...fields }));
-  tell("diff", { before: before.label, now: now.label });
-  for (const instance of runs.onlyBefore) tell("only", { side: "before", instance });
-  for (const instance of runs.onlyNow) tell("only", { side: "now", instance });
+  const report = (event: string, fields: object) => print(JSON.stringify({ event, ...fields }));
+  report("diff", { before: before.label, now: now.label });
+  for (const instance of runs.onlyBefore) report("only", { side: "before", instance });
+  for (const instance of runs.onlyNow) report("only", { side: "now", instance });
   for (const one of runs.both) {
     const plain = one.standing === "same" && one.metrics.length === 0;
-    if (!plain) tell("instance", { ...one, changes: one.changes ?? null });
+    if (!plain) report("instance", { ...one, changes: one.changes ?? null });
   }
-  for (const cause of runs.causes) tell("cause", cause);
-  for (const cutOff of runs.cutOffs) tell("cut-off", cutOff);
-  for (const value of values) tell("values", value);
-  tell("diff-summary", { ...standings(comparison), unexplained: runs.unexplained.length });
+  for (const cause of runs.causes) report("cause", cause);
+  for (const cutOff of runs.cutOffs) report("cut-off", cutOff);
+  for (const value of values) report("values", value);
+  report("diff-summary", { ...stateCounts(comparison), unexplained: runs.unexplained.length });
 }
 
 function printText(comparison: Comparison, print: Print): void {
   const { before, now, runs, values } = comparison;
-  const { same, unmoved, changed, unstable, uncompared } = standings(comparison);
+  const { same, unmoved, changed, unstable, uncompared } = stateCounts(comparison);
   print(`A  ${before.label}\nB  ${now.label}\n`);
   print(
     `${runs.both.length} instances in both: ${same} the same, ${unmoved} with another key and the ` +

@@ -4,57 +4,26 @@
  *
  * @module
  */
-import { basename, dirname, join, relative } from "node:path";
-import { ConfigError, LockstepError } from "../errors.ts";
+import { join, relative } from "node:path";
 import type { Listener } from "../event.ts";
-import { hashFile, type Sha256 } from "../key/hash.ts";
-import type { RunOutcome } from "../run/run.ts";
+import type { Sha256 } from "../key/hash.ts";
 import type { Instance } from "../plan/graph.ts";
-import type { Trace } from "../store/trace.ts";
-import { lookAt } from "../files.ts";
-import { type LatestRun, writeLatest } from "../store/latest.ts";
-import { compareWithLock, countResults } from "../store/lock_comparison.ts";
-import {
-  formatLock,
-  type Lock,
-  type LockEntry,
-  lockName,
-  readLock,
-  toEntry,
-  writeLock,
-} from "../store/lockfile.ts";
 import {
   type Publications,
   publish,
   publishedAlready,
+  type PublishingPlaces,
   type PublishingRun,
   type Results,
 } from "../run/publish.ts";
+import type { RunOutcome } from "../run/run.ts";
+import { type LatestRun, writeLatest } from "../store/latest.ts";
+import type { Trace } from "../store/trace.ts";
+import { keepTracePage } from "../views/trace_page.ts";
+import { identityOf, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
-
-/** Which run it is. */
-function identityOf({ experiment, platform }: Session) {
-  return { experiment: experiment.name, profile: experiment.profile, backend: platform.backend };
-}
-
-function lockPath(project: Project, session: Session): string {
-  return join(project.root, lockName(identityOf(session)));
-}
-
-/**
- * A missing lock is reported before hours of work, not after.
- *
- * @throws {ConfigError} If there is none.
- */
-export function requireLock(project: Project, session: Session): void {
-  if (lookAt(lockPath(project, session))) return;
-  throw new ConfigError(
-    `Cannot check against ${lockName(identityOf(session))}: there is no such lock; run without ` +
-      "--locked to write it",
-  );
-}
 
 /**
  * The pages that a run would name, if there is nothing for it to do: every instance is up to date, and
@@ -73,10 +42,13 @@ export async function pagesIfUpToDate(
     results.set(instance, decision);
   }
   const whole = session.graph === session.all;
-  const lock = hashIfThere(lockPath(project, session));
+  const lock = lockDigest(project, session);
   if (!isRecorded(session.latest, { results, whole, lock })) return undefined;
-  const places = { store: session.store, workspace: session.store };
-  const published = await publishedAlready(publishingRun(session, options, whole), results, places);
+  const published = await publishedAlready(
+    publishingRun(session, options, whole),
+    results,
+    placesOf(session),
+  );
   return published && pagesOf(session, published);
 }
 
@@ -116,6 +88,10 @@ function publishingRun(
   return { name, replaces: whole || !continues, folder: outputs };
 }
 
+function placesOf({ store }: Session): PublishingPlaces {
+  return { store, workspace: store };
+}
+
 /** The published pages, as a person would type their paths here. */
 function pagesOf({ outputs }: Session, published: Publications): string[] {
   return Object.keys(published).filter((path) => path.endsWith(".html")).map((path) => {
@@ -139,49 +115,48 @@ function recordOf(session: Session, options: Options): Omit<LatestRun, "keys" | 
   return { ...identityOf(session), set, ...(mirror !== undefined ? { mirror } : {}) };
 }
 
-/**
- * Publishes, records the run and sees to the lock. Returns whether the lock, if checked, agrees, and
- * whether anything was written that the trace page tells.
- */
+/** Publishes, sees to the lock, records the run and keeps the trace page; returns whether the lock agrees. */
 export async function finish(
-  project: Project,
   session: Session,
   outcome: RunOutcome & Failed,
-  options: Options,
-  listener: Listener,
-): Promise<{ readonly agrees: boolean; readonly changed: boolean }> {
-  const { store, experiment, latest } = session;
+  { project, options, listener }: {
+    readonly project: Project;
+    readonly options: Options;
+    readonly listener: Listener;
+  },
+): Promise<boolean> {
   const whole = session.graph === session.all && outcome.failed === 0;
-  const keys = keysOf(session, { results: outcome.results, whole });
-  const places = { store, workspace: store };
-  let changed = false;
+  let changed = outcome.executed > 0;
   const published = await publish(
     publishingRun(session, options, whole),
     outcome.results,
-    places,
+    placesOf(session),
     (event) => {
       changed ||= event.event === "published";
       listener(event);
     },
   );
   for (const path of pagesOf(session, published)) listener({ event: "page", path });
-  const path = lockPath(project, session);
-  // The lock is what the file as it is produces: nothing of a changed, failed or unfinished run is.
-  const unlocked = experiment.modified || outcome.failed > 0 || options.finished;
-  const locking = { path, whole, listener };
-  const agrees = options.locked
-    ? await checkLock(session, outcome, locking)
-    : unlocked || await updateLock(session, outcome, locking);
-  // What the audit holds the lock file to: what this run wrote, or found to agree.
-  const lock = unlocked || !agrees ? latest?.lock : hashIfThere(path);
+  const { agrees, digest } = await settleLock(session, outcome, {
+    ...{ project, options, whole, listener },
+  });
   const record: LatestRun = {
     ...recordOf(session, options),
-    keys,
+    keys: keysOf(session, { results: outcome.results, whole }),
     ...failedBy(session, outcome),
-    ...(lock !== undefined ? { lock } : {}),
+    ...(digest !== undefined ? { lock: digest } : {}),
   };
-  if (writeLatest(record, store)) changed = true;
-  return { agrees, changed };
+  if (writeLatest(record, session.store)) changed = true;
+  await tracePage(session, { changed });
+  return agrees;
+}
+
+/** Keeps the trace page, which shows what runs left. */
+export async function tracePage(
+  session: Session,
+  { changed }: { readonly changed: boolean },
+): Promise<void> {
+  await keepTracePage(session.outputs, placesOf(session), { changed });
 }
 
 /** What failed in a run. */
@@ -201,86 +176,4 @@ function failedBy(
     return key === undefined ? [] : [[name, key] as const];
   });
   return failed.length > 0 ? { failed: Object.fromEntries(failed) } : {};
-}
-
-/** How a run sees to its lock. */
-interface Locking {
-  readonly path: string;
-  readonly whole: boolean;
-  readonly listener: Listener;
-}
-
-async function lockEntries({ store }: Session, outcome: RunOutcome): Promise<Lock> {
-  const entries = new Map<string, LockEntry>();
-  for (const [instance, { key }] of outcome.results) {
-    const trace = await store.trace(key);
-    if (trace) entries.set(instance.name, toEntry(trace));
-  }
-  return entries;
-}
-
-const MAX_SHOWN = 20;
-
-async function checkLock(
-  session: Session,
-  outcome: RunOutcome,
-  { path, whole, listener }: Locking,
-): Promise<boolean> {
-  const name = `lock/${basename(path)}`;
-  const lock = readLock(path, name) ?? new Map();
-  const entries = await lockEntries(session, outcome);
-  const differences = compareWithLock(lock, entries, { whole });
-  const shown = differences.slice(0, MAX_SHOWN).map(({ message }) => `\n${message}`).join("");
-  const more = differences.length - MAX_SHOWN;
-  const message = differences.length === 0
-    ? `0 results differ; all ${entries.size} are as locked`
-    : `${counted(countResults(differences), "differs", "differ")}:${shown}` +
-      (more > 0 ? `\nand ${more} more` : "");
-  listener({ event: "lock", path: name, message, holds: differences.length === 0 });
-  return differences.length === 0;
-}
-
-async function updateLock(
-  session: Session,
-  outcome: RunOutcome,
-  { path, whole, listener }: Locking,
-): Promise<true> {
-  const name = `lock/${basename(path)}`;
-  const entries = await lockEntries(session, outcome);
-  const before = lockBefore(path, { name, whole });
-  const lock: Lock = new Map([...whole ? [] : before ?? [], ...entries]);
-  Deno.mkdirSync(dirname(path), { recursive: true });
-  const { name: experiment, profile } = session.experiment;
-  if (!writeLock(path, formatLock({ experiment, profile }, lock))) return true;
-  const changed = countResults(compareWithLock(before ?? new Map(), lock, { whole: true }));
-  const message = before === undefined
-    ? `${counted(lock.size, "is", "are")} locked; commit the file`
-    : changed === 0
-    ? "0 results differ; only keys do"
-    : `${counted(changed, "changed", "changed")}; review ${
-      changed === 1 ? "it" : "them"
-    } with git diff`;
-  listener({ event: "lock", path: name, message, holds: true });
-  return true;
-}
-
-/** The lock as it was; a whole run writes it again, whatever was there. */
-function lockBefore(
-  path: string,
-  { name, whole }: { readonly name: string; readonly whole: boolean },
-): Lock | undefined {
-  try {
-    return readLock(path, name);
-  } catch (error) {
-    if (whole && error instanceof LockstepError) return undefined;
-    throw error;
-  }
-}
-
-function counted(count: number, one: string, many: string): string {
-  return count === 1 ? `1 result ${one}` : `${count} results ${many}`;
-}
-
-function hashIfThere(path: string): Sha256 | undefined {
-  return lookAt(path)?.kind === "a file" ? hashFile(path) : undefined;
 }

@@ -7,7 +7,7 @@ import { suggestion } from "../suggestion.ts";
 import { ConfigError } from "../errors.ts";
 
 /**
- * A predicate for names that match any of the patterns. `*` stands for any characters within a
+ * A predicate for names that match any of the patterns. `*` matches any characters within a
  * segment, `**` for any segments; a pattern also takes everything below what it names, so that
  * `train/imdb` takes `train/imdb/add/0`.
  *

@@ -31,6 +31,6 @@ export function instanceOf({ all, name: run }: Wiring, { command, operands }: Op
 
 /** One of those that vary over most axes: it shows how names are made. */
 function example(all: readonly Instance[]): string {
-  const most = Math.max(...all.map(({ node }) => node.each.length));
-  return all.find(({ node }) => node.each.length === most)!.name;
+  const max = Math.max(...all.map(({ node }) => node.each.length));
+  return all.find(({ node }) => node.each.length === max)!.name;
 }

@@ -50,11 +50,13 @@ export class LiveLines {
 
   /** Takes note of an event. */
   take(event: Event): void {
+    // Of ten thousand instances that are up to date it would keep count for nobody.
+    if (!this.isShown) return;
     this.#pace.take(event, performance.now() / 1000);
     switch (event.event) {
       case "plan":
         this.#total = event.instances;
-        if (this.isShown) this.#timer = setInterval(() => this.above(""), REDRAW_MS);
+        this.#timer = setInterval(() => this.above(""), REDRAW_MS);
         return;
       case "cached":
         this.#ended.add(event.instance);

@@ -14,7 +14,7 @@ import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
 
-/** Prints the plan; with `--calibrate`, after running what tells how long it takes. */
+/** Prints the plan; with `--calibrate`, after running what shows how long it takes. */
 export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
   const isReading = !options.calibrate;
   return await withSession({ project, options, print, isReading }, async (opened) => {
@@ -139,8 +139,8 @@ function printSummary(session: Session, options: Options, print: Print): void {
 function estimateLine({ estimate }: Session, { jobs, calibrate }: Options): string {
   if (estimate.seconds === null) {
     return calibrate
-      ? "no earlier run tells how long this takes, and nothing could be tried"
-      : "no earlier run tells how long this takes; plan --calibrate tries it";
+      ? "no earlier run shows how long this takes, and nothing could be tried"
+      : "no earlier run shows how long this takes; plan --calibrate tries it";
   }
   const unknown = estimate.unknown === 0
     ? ""

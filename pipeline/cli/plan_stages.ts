@@ -12,7 +12,7 @@ export interface StagePlan {
   readonly cached: number;
   readonly run: number;
   readonly wait: number;
-  /** Wall-clock seconds on the given jobs; `null` if no earlier run tells of any of them. */
+  /** Wall-clock seconds on the given jobs; `null` if no earlier run shows any of them. */
   readonly seconds: number | null;
   /** Reasons and how many instances have each, the most frequent first. */
   readonly reasons: readonly (readonly [reason: string, instances: number])[];

@@ -6,12 +6,12 @@
 import type { Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
-import { keepTracePage } from "../views/trace_page.ts";
-import { beginRecord, finish, pagesIfUpToDate, requireLock } from "./finish.ts";
+import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
+import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { leftOutNote } from "./left_out_note.ts";
+import { requireLock } from "./locking.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
-import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { planEvent } from "./plan_event.ts";
 import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
@@ -33,65 +33,72 @@ export async function reproduce(
   const sink = standardOutput();
   const view = options.json ? jsonView(sink) : textView(sink, { quiet: options.quiet });
   try {
-    return await interruptible((signal) => carryOut(project, options, view.listener, signal));
+    return await interruptible((signal) =>
+      carryOut({ project, options, listener: view.listener, signal })
+    );
   } finally {
     view.close();
   }
 }
 
-async function carryOut(
-  project: Project,
-  options: Options,
-  listener: Listener,
-  signal: AbortSignal,
-): Promise<number> {
-  const begun = performance.now();
-  const quick = await openSession(
-    project,
-    options,
-    { onDamage: (path, message) => listener({ event: "damaged", path, message }) },
-  );
+/** What is to be carried out, and who watches. */
+interface Request {
+  readonly project: Project;
+  readonly options: Options;
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(request: Request): Promise<number> {
+  const { project, options, listener } = request;
+  const startedAt = performance.now();
+  const quick = await openSession(project, options, {
+    onDamage: (path, message) => listener({ event: "damaged", path, message }),
+  });
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
-  const held = pages === undefined ? holdForRun(quick.store) : undefined;
-  const session = pages === undefined ? await sealed(quick, options) : quick;
+  // Where there is nothing to do, nobody need be kept out, and there is nothing to watch.
+  const begun = pages === undefined ? await begin(quick, options) : undefined;
+  const session = begun?.session ?? quick;
   const progress = new Progress();
-  // Where there is nothing to do, there is nothing to watch.
-  const live = pages === undefined
-    ? await openLive(session.store, {
-      name: session.name,
-      instances: session.graph.map(({ name, node }) => [name, node.name] as const),
-    })
-    : undefined;
   const watched: Listener = (event) => {
     progress.take(event);
-    live?.listener(event);
+    begun?.live.listener(event);
     listener(event);
   };
   let failed = 1;
   try {
-    const run: Run = { project, options, session, pages, progress, listener: watched, signal };
-    const ended = await runSession(run);
+    const ended = await runSession({ ...request, listener: watched, session, pages, progress });
     failed = ended.failed;
     return ended.code;
   } finally {
-    live?.close();
-    held?.release();
+    begun?.end();
     session.store.close();
-    const seconds = Math.round(performance.now() - begun) / 1000;
+    const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
   }
 }
 
-interface Run {
-  readonly project: Project;
-  readonly options: Options;
+/** Keeps a repair out, plans by sealed traces alone and shows watchers what goes on. */
+async function begin(quick: Session, options: Options) {
+  const held = holdForRun(quick.store);
+  const session = await sealed(quick, options);
+  const live = await openLive(session.store, {
+    name: session.name,
+    instances: session.graph.map(({ name, node }) => [name, node.name] as const),
+  });
+  const end = () => {
+    live.close();
+    held.release();
+  };
+  return { session, live, end };
+}
+
+interface Run extends Request {
   readonly session: Session;
   /** The pages to name if there is nothing to do. */
   readonly pages: readonly string[] | undefined;
   readonly progress: Progress;
-  readonly listener: Listener;
-  readonly signal: AbortSignal;
 }
 
 /** Runs what must run, publishes and records it; returns the exit code and how many failed. */
@@ -118,20 +125,13 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
     // What an interruption cut short did not fail.
     return { code: INTERRUPTED, failed: 0 };
   }
-  const places = { store: session.store, workspace: session.store };
   if (pages !== undefined) {
     for (const path of pages) listener({ event: "page", path });
-    await keepTracePage(session.outputs, places, { changed: false });
+    await tracePage(session, { changed: false });
     return { code: 0, failed: 0 };
   }
-  const { failed, unlike, executed } = outcome;
-  const { agrees, changed } = await finish(
-    project,
-    session,
-    { ...outcome, failedKeys: progress.failedKeys },
-    options,
-    listener,
-  );
-  await keepTracePage(session.outputs, places, { changed: changed || executed > 0 });
+  const ended = { ...outcome, failedKeys: progress.failedKeys };
+  const agrees = await finish(session, ended, { project, options, listener });
+  const { failed, unlike } = outcome;
   return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };
 }

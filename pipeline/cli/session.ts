@@ -4,7 +4,7 @@
  * @module
  */
 import { join, resolve } from "node:path";
-import type { Bundle } from "../key/bundle.ts";
+import type { Bundle } from "../key/bundle_format.ts";
 import { loadBundles } from "../store/code.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { experimentNames } from "../config/files.ts";
+import { experimentNames, readFiles } from "../config/files.ts";
+import type { ExperimentFile } from "../config/schema.ts";
 import { ConfigError, UsageError } from "../errors.ts";
 import { buildGraph, type Graph } from "../plan/graph.ts";
 import { checkInstances } from "../plan/surroundings.ts";
@@ -22,14 +23,22 @@ export interface Wiring {
   readonly all: Graph;
 }
 
-/** Loads the project's stages. */
-export async function loadStages({ stages }: Project): Promise<Map<string, Stage>> {
+/** Loads stages of a project, all or some. */
+export async function loadStages(
+  { stages }: Project,
+  names = Object.keys(stages),
+): Promise<Map<string, Stage>> {
   const loaded = await Promise.all(
-    Object.entries(stages).map(async ([name, load]) =>
-      [name, stageOf(await load(), name)] as const
-    ),
+    names.map(async (name) => [name, stageOf(await stages[name]!(), name)] as const),
   );
   return new Map(loaded);
+}
+
+/** Loads the stages that an experiment names; all, for a message, if one of those is not there. */
+function loadStagesOf(project: Project, file: ExperimentFile): Promise<Map<string, Stage>> {
+  const named = new Set(Object.entries(file.stages).map(([node, { stage = node }]) => stage));
+  const areKnown = [...named].every((name) => Object.hasOwn(project.stages, name));
+  return loadStages(project, areKnown ? [...named] : undefined);
 }
 
 /** The stage of a name among what a module exports. */
@@ -46,12 +55,13 @@ function stageOf(module: object, name: string): Stage {
  */
 export async function openExperiment(project: Project, options: Options): Promise<Wiring> {
   const { root } = project;
-  const stages = await loadStages(project);
   const wanted = options.experiment ?? project.experiment;
   const { profile, set, mirror } = options;
   let experiment: Experiment;
   try {
-    experiment = loadExperiment(wanted, { root, profile, set, stages, mirror });
+    const files = readFiles(wanted, root);
+    const stages = await loadStagesOf(project, files.file);
+    experiment = loadExperiment(files, { root, profile, set, stages, mirror });
   } catch (error) {
     throw mistaken(project, { wanted, profile }) ?? error;
   }

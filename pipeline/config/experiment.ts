@@ -9,7 +9,7 @@ import type { Stage } from "../stage.ts";
 import { clip, suggestion } from "../suggestion.ts";
 import { at, type Locate, type Path } from "./document.ts";
 import { checkLayers, knownAxes } from "./checks.ts";
-import { type ExperimentFiles, readFiles } from "./files.ts";
+import type { ExperimentFiles } from "./files.ts";
 import { documentLayer, type Layer, optionLayer } from "./layer.ts";
 import { resolveMirror } from "./mirror.ts";
 import { bindNodes, checkReferences, type Node, propagateExactness } from "./nodes.ts";
@@ -38,24 +38,24 @@ export interface Experiment {
   locate(path: Path, what: string): string;
 }
 
-/** What to read an experiment with. */
+/** What is applied to an experiment. */
 export interface ExperimentOptions {
   /** Project root; the file's name in messages is relative to it. */
   readonly root: string;
   readonly profile: string;
   readonly set: readonly string[];
+  /** Those that the file names at least; a message about one that is missing lists these. */
   readonly stages: ReadonlyMap<string, Stage>;
   /** As given with `--mirror`; takes precedence over the file's own. */
   readonly mirror: string | undefined;
 }
 
 /**
- * Reads and validates `experiments/NAME/experiment.yaml`.
+ * Validates an experiment as its files have it, with a profile and options applied.
  *
  * @throws {ConfigError} At the first file that breaks a rule, listing all that it breaks.
  */
-export function loadExperiment(name: string, options: ExperimentOptions): Experiment {
-  const files = readFiles(name, options.root);
+export function loadExperiment(files: ExperimentFiles, options: ExperimentOptions): Experiment {
   const { file } = files;
   const profile = profileOf(files, options.profile);
   const layers = layersOf(files, profile, options);

@@ -71,14 +71,14 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       return [{ path, message: `must be ${typeName(issue.expected, found)}, found ${shown}` }];
     case "invalid_union": {
       if (issue.errors.length === 0) {
-        // Of a union told apart by one key, what that may be; the library's types lack it.
+        // Of a union that one key decides, what that may be; the library's types lack it.
         const { options = [] } = issue as { options?: readonly unknown[] };
         const known = options.filter((option) => option !== undefined).map(String);
         return [{ path, message: choice(known, found, shown) }];
       }
       const expected: string[] = [];
       for (const [first, ...rest] of issue.errors) {
-        // A branch whose type fits is what was meant: what it refuses tells more than the types do.
+        // A branch whose type fits is what was meant: what it refuses says more than the types do.
         if (first?.code !== "invalid_type" || first.path.length > 0) {
           return [first!, ...rest].flatMap((inner) =>
             describe(schema, value, { ...inner, path: [...issue.path, ...inner.path] })

@@ -6,6 +6,7 @@
 import { ConfigError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
+import type { Stage } from "../stage.ts";
 import { broken, violations } from "./issues.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 import type { Node } from "./nodes.ts";
@@ -37,9 +38,9 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
       throw new ConfigError(point(error.path, error.message));
     }
   };
-  // A few references can stand for very much: not to be validated before it is known how much.
-  if (origins.length > 0) plain(values);
-  const parsed = node.stage.params.safeParse(values);
+  // A few references can expand to very much: not to be validated before it is known how much.
+  if (origins.some(({ isAxis }) => !isAxis)) plain(values);
+  const parsed = node.stage.params.safeParse(values, { jitless: !isWorthCompiling(node.stage) });
   if (!parsed.success) {
     const found = violations(node.stage.params, values, parsed.error);
     throw broken(found, ({ path, message }) => point(path, message));
@@ -74,8 +75,19 @@ export function writtenParams(
     node: node.name,
     place,
   });
-  const point: Locate = (path, what) => pointAt(path, what, { origins, definitions, place });
+  const point: Locate = (path, what) => pointAt(path, what, { origins, source, place });
   return { values, origins, point };
+}
+
+/** From how many on: to compile a schema's checks takes as long as dozens of validations without. */
+const MANY_VALIDATIONS = 100;
+const validations = new WeakMap<Stage, number>();
+
+/** Counts the validations of a stage's params. Whether there were many. */
+function isWorthCompiling(stage: Stage): boolean {
+  const count = (validations.get(stage) ?? 0) + 1;
+  validations.set(stage, count);
+  return count > MANY_VALIDATIONS;
 }
 
 /** Points at a param in the last layer that has it, or at what is nearest above it. */
@@ -99,18 +111,20 @@ function placeOf(
   };
 }
 
-/** Points at a param; at what a reference stands for where it came by one. */
+/** Points at a param; at what a reference means where it came by one. */
 function pointAt(
   path: Path,
   what: string,
-  { origins, definitions, place }: {
+  { origins, source: { definitions, locate }, place }: {
     origins: readonly Origin[];
-    definitions: Definitions;
+    source: ParamsSource;
     place: Locate;
   },
 ): string {
   const origin = origins.find((each) => each.path.every((step, index) => step === path[index]));
   if (origin === undefined) return place(path, what);
-  const written = definitions.locate([...origin.source, ...path.slice(origin.path.length)], what);
+  const written = origin.isAxis
+    ? locate(origin.source, what)
+    : definitions.locate([...origin.source, ...path.slice(origin.path.length)], what);
   return `${written}\n  from ${place(origin.path, origin.reference)}`;
 }

@@ -1,5 +1,5 @@
 /**
- * `$name` in params: what it stands for, and where that is written.
+ * `$name` in params: what it means, and where that is written.
  *
  * @module
  */
@@ -41,14 +41,15 @@ export function definitionsOf(
   };
 }
 
-/** A reference that was replaced: errors in what it stands for are shown where that is written. */
+/** A reference that was replaced: errors in what it means are shown where that is written. */
 export interface Origin {
   /** Where the reference is, below the params. */
   readonly path: Path;
   /** `$published.tables`. */
   readonly reference: string;
-  /** What it refers to. */
+  /** What it refers to: a definition, or an axis of the grid. */
   readonly source: Path;
+  readonly isAxis: boolean;
 }
 
 /** What replaces the references of one instance's params. */
@@ -64,7 +65,7 @@ export interface Scope {
 }
 
 /**
- * Replaces `$name` and `$name.key` by grid values and definitions; `$$` stands for a plain `$`.
+ * Replaces `$name` and `$name.key` by grid values and definitions; `$$` is a plain `$`.
  *
  * @throws {ConfigError} If a reference refers to nothing.
  */
@@ -79,10 +80,11 @@ export function dereference(
       const steps = given.slice(1).split(".");
       const [first = ""] = steps;
       if (steps.length === 1 && Object.hasOwn(scope.coordinates, first)) {
+        origins.push({ path, reference: given, source: ["grid", first], isAxis: true });
         return scope.coordinates[first];
       }
       check(given, path, scope);
-      origins.push({ path, reference: given, source: steps });
+      origins.push({ path, reference: given, source: steps, isAxis: false });
       return valueAt(scope.definitions.values, steps);
     }
     if (Array.isArray(given)) return given.map((entry, index) => replace(entry, [...path, index]));

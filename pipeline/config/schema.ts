@@ -8,11 +8,11 @@ import type { Stage } from "../stage.ts";
 
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
-/** Most combinations to leave out: each is held against every instance. */
+/** Max combinations to leave out: each is held against every instance. */
 const MAX_EXCLUDE = 100;
-/** Most axes of one stage: an instance's name has a value of each. */
+/** Max axes of one stage: an instance's name has a value of each. */
 const MAX_AXES = 20;
-/** Most stages of an experiment: what they take of each other is followed to the end. */
+/** Max stages of an experiment: what they take of each other is followed to the end. */
 const MAX_STAGES = 1000;
 
 const name = z.string().max(MAX_NAME)

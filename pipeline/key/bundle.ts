@@ -13,26 +13,11 @@ import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin }
 import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError } from "../errors.ts";
+import { PACKAGES_FOLDER, runPath } from "./bundle_format.ts";
 import type { Sha256 } from "./hash.ts";
-import { moduleName, type PackageImport } from "./package_bundle.ts";
+import { LOADERS, moduleName, type PackageImport } from "./package_bundle.ts";
 import type { Packages } from "./packages.ts";
 import type { SourceFiles } from "./source_files.ts";
-
-/** Changes when the options below or those of packages do: a record of before is of no use. */
-export const BUNDLE_FORMAT = 3;
-
-/** A stage's code, and what of it is an ingredient. */
-export interface Bundle {
-  /** Digest of its own module. */
-  readonly code: Sha256;
-  /** Digest of the manifest of its packages' modules; absent if it imports none. */
-  readonly packages?: Sha256;
-  /**
-   * Source files and packages that went in, `models/gpt.ts` and `npm:zod@4.6.7`, with their digests:
-   * to explain a change.
-   */
-  readonly sources: Readonly<Record<string, Sha256>>;
-}
 
 /** A stage's own code. */
 export interface StageModule {
@@ -45,15 +30,7 @@ export interface StageModule {
   readonly sources: Readonly<Record<string, Sha256>>;
 }
 
-/** Where what a stage computes is defined: one file per stage, which exports `run`. */
-export function runPath(root: string, stage: string): string {
-  return join(root, "stages", `${stage}.run.ts`);
-}
-
 const STAGE = "stage", PROJECT = "project", PACKAGE = "package";
-
-/** The folder of packages, beside the stage's module. */
-export const PACKAGES_FOLDER = "packages";
 
 /**
  * Bundles a stage's own code.
@@ -167,9 +144,9 @@ class ProjectFiles {
     if (namespace === PACKAGE) return { path, external: true };
     if (path.startsWith("node:")) return { path, external: true };
     if (path.startsWith(".")) {
-      return this.#file(join(namespace === STAGE ? "." : dirname(importer), path));
+      return this.#file(join(namespace === STAGE ? "." : dirname(importer), path), attributes);
     }
-    if (namespace === STAGE || isAbsolute(path)) return this.#file(path);
+    if (namespace === STAGE || isAbsolute(path)) return this.#file(path, attributes);
     const specifier = this.#packages.specifier(path);
     if (specifier !== undefined) {
       const entry = { specifier, type: attributes["type"] };
@@ -180,27 +157,25 @@ class ProjectFiles {
       return { path: module, external: true };
     }
     const local = this.#packages.local(path);
-    if (local !== undefined) return this.#file(local);
-    const text = `"${path}" must be a relative file, an npm package of deno.json or node:`;
+    if (local !== undefined) return this.#file(local, attributes);
+    const text =
+      `"${path}" must be a relative file, node:, or what "imports" of deno.json maps to a ` +
+      "package or a relative file";
     return { errors: [{ text }] };
   }
 
   /** A file by its path from the project's root: a project may import an engine beside it. */
-  #file(path: string): OnResolveResult {
+  #file(path: string, { type = "" }: Readonly<Record<string, string>>): OnResolveResult {
+    const extension = extname(path);
+    if (LOADERS[type] === undefined && LOADERS[extension] === undefined) {
+      return { errors: [{ text: wrongExtension(path, extension) }] };
+    }
     return { path: relative(this.#root, resolve(this.#root, path)), namespace: PROJECT };
   }
 
   #load({ path, with: attributes }: OnLoadArgs): OnLoadResult {
     const type = attributes["type"];
-    const loader = type === "bytes"
-      ? "binary"
-      : type === "text"
-      ? "text"
-      : extname(path) === ".json"
-      ? "json"
-      : extname(path) === ".ts"
-      ? "ts"
-      : "js";
+    const loader = LOADERS[type ?? ""] ?? LOADERS[extname(path)]!;
     try {
       const contents = this.#files.read(join(this.#root, path));
       this.#loaded.add(path);
@@ -209,6 +184,15 @@ class ProjectFiles {
       return { errors: [{ text: error instanceof Error ? error.message : String(error) }] };
     }
   }
+}
+
+const EXTENSIONS = Object.keys(LOADERS).filter((name) => name.startsWith("."));
+
+function wrongExtension(path: string, extension: string): string {
+  const file = extension === ".wasm"
+    ? 'import it with { type: "bytes" } and compile it with new WebAssembly.Module'
+    : 'rename it, or import what is no code with { type: "text" } or { type: "bytes" }';
+  return `"${path}" must be one of ${EXTENSIONS.join(" ")}, found "${extension}"; ${file}`;
 }
 
 interface BuildMessage {

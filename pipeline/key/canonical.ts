@@ -65,7 +65,7 @@ export class NotJsonError extends TypeError {
 
 /** Lists and maps within each other. */
 const MAX_DEPTH = 100;
-/** Values and characters together: an alias of an alias of an alias can stand for very many. */
+/** Values and characters together: an alias of an alias of an alias can mean very many. */
 const MAX_SIZE = 1 << 22;
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Bundle } from "./bundle.ts";
+import type { Bundle } from "./bundle_format.ts";
 import { canonicalJson, type Json } from "./canonical.ts";
 import { type Sha256, sha256 } from "./hash.ts";
 import { describeMachine } from "./machine.ts";

@@ -5,7 +5,14 @@
  *
  * @module
  */
-import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import type {
+  Loader,
+  OnLoadArgs,
+  OnLoadResult,
+  OnResolveArgs,
+  OnResolveResult,
+  Plugin,
+} from "esbuild";
 import { builtinModules } from "node:module";
 import { extname, relative } from "node:path";
 import { ConfigError } from "../errors.ts";
@@ -39,10 +46,17 @@ export function moduleName({ specifier, type }: PackageImport): string {
 }
 
 const BUILTINS = new Set(builtinModules);
-const LOADERS: Readonly<Record<string, "js" | "json" | "binary" | "text">> = {
-  ".json": "json",
+
+/** How a module is read, by the type that its import gives, else by its extension. */
+export const LOADERS: Readonly<Record<string, Loader>> = {
   bytes: "binary",
   text: "text",
+  ".ts": "ts",
+  ".mts": "ts",
+  ".js": "js",
+  ".mjs": "js",
+  ".cjs": "js",
+  ".json": "json",
 };
 
 /**
@@ -205,8 +219,8 @@ class PackageGraph {
 
   #loadJsr({ pluginData }: OnLoadArgs): OnLoadResult {
     const module = pluginData as JsrFile;
-    const extension = extname(module.name);
-    const loader = extension === ".json" ? "json" : extension === ".ts" ? "ts" : "js";
+    const loader = LOADERS[extname(module.name)];
+    if (loader === undefined) return refused(`${module.package}/${module.name}`);
     return { contents: this.#jsr.read(module), loader, pluginData: module };
   }
 
@@ -245,7 +259,15 @@ class PackageGraph {
 
   #load({ path, pluginData }: OnLoadArgs): OnLoadResult {
     const { type, ...file } = pluginData as PackageFile & { type?: string };
+    if (type === undefined && /\.(wasm|node)$/.test(path)) return refused(path);
+    // A file of a package may have any extension, or none.
     const loader = LOADERS[type ?? ""] ?? LOADERS[extname(path)] ?? "js";
     return { contents: this.#files.read(file.path), loader, pluginData: file };
   }
+}
+
+function refused(path: string): OnLoadResult {
+  const text = `its module ${path} must be JavaScript or JSON, found "${extname(path)}"; a stage ` +
+    'can import the file with { type: "bytes" } and load it itself';
+  return { errors: [{ text }] };
 }

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exports, imports } from "resolve.exports";
 import { ConfigError } from "../errors.ts";
+import { statOf } from "../files.ts";
 import type { SourceFiles } from "./source_files.ts";
 
 interface LockFile {
@@ -65,7 +66,10 @@ export function shortId(id: string): string {
 /** The project's pinned packages. Resolves as Deno does: what is tested is what is bundled. */
 export class Packages {
   readonly #files: SourceFiles;
-  readonly #imports: Readonly<Record<string, string>>;
+  /** What a specifier means. */
+  readonly #imports: ReadonlyMap<string, string>;
+  /** What the start of one means, up to a slash. */
+  readonly #folders: ReadonlyMap<string, string>;
   readonly #lock: LockFile;
   readonly #lockPath: string;
   /** Files that decide what is resolved, absolute. */
@@ -74,15 +78,25 @@ export class Packages {
   /**
    * Reads the pins of the project at `root`.
    *
-   * @throws {ConfigError} If there is no `deno.json` or lock file.
+   * @throws {ConfigError} If there is no `deno.json` or lock file, or `deno.json` has tests resolve
+   * imports in a way that stages do not.
    */
   constructor(root: string, files: SourceFiles) {
     this.#files = files;
     const configPath = join(root, "deno.json");
+    checkName(root, configPath);
     const config = readJson(configPath, files) as DenoConfig;
+    checkConfig(config, configPath);
     this.#lockPath = config.lock?.path ?? "deno.lock";
     const lockPath = join(root, this.#lockPath);
-    this.#imports = config.imports ?? {};
+    const entries = Object.entries(config.imports ?? {});
+    this.#imports = new Map(entries);
+    this.#folders = new Map([
+      // A package's entry is one for its subpaths too, unless they have their own.
+      ...entries.filter(([name, target]) => !name.endsWith("/") && PACKAGE.test(target))
+        .map(([name, target]): [string, string] => [`${name}/`, `${target}/`]),
+      ...entries.filter(([name]) => name.endsWith("/")),
+    ]);
     this.#lock = readJson(lockPath, files) as LockFile;
     this.files = [configPath, lockPath];
   }
@@ -90,21 +104,23 @@ export class Packages {
   /** The `npm:` or `jsr:` specifier that an import of the project names; `undefined` for none. */
   specifier(imported: string): string | undefined {
     if (PACKAGE.test(imported)) return imported;
-    const mapped = this.#imports[imported];
-    if (mapped !== undefined) return PACKAGE.test(mapped) ? mapped : undefined;
-    // A subpath of a mapped package: "tfjs/dist/x" with "tfjs" mapped.
-    for (const [name, target] of Object.entries(this.#imports)) {
-      if (imported.startsWith(`${name}/`) && PACKAGE.test(target)) {
-        return `${target}${imported.slice(name.length)}`;
-      }
-    }
-    return undefined;
+    const mapped = this.#mapped(imported);
+    return mapped !== undefined && PACKAGE.test(mapped) ? mapped : undefined;
   }
 
   /** The file of the project, relative to it, that an import map entry names. */
   local(imported: string): string | undefined {
-    const mapped = this.#imports[imported];
-    return mapped?.startsWith("./") ? mapped : undefined;
+    const mapped = this.#mapped(imported);
+    return mapped !== undefined && /^\.\.?\//.test(mapped) ? mapped : undefined;
+  }
+
+  /** What the import map makes of a specifier: its own entry goes first, then the longest folder's. */
+  #mapped(imported: string): string | undefined {
+    const exact = this.#imports.get(imported);
+    if (exact !== undefined) return exact;
+    const [folder] = [...this.#folders.keys()].filter((name) => imported.startsWith(name))
+      .sort((a, b) => b.length - a.length);
+    return folder && `${this.#folders.get(folder)}${imported.slice(folder.length)}`;
   }
 
   /**
@@ -212,6 +228,41 @@ export class Packages {
   }
 }
 
+/** Deno reads `deno.jsonc` too. A project has one such file, whose name does not change what counts. */
+function checkName(root: string, configPath: string): void {
+  const other = join(root, "deno.jsonc");
+  if (statOf(configPath) || !statOf(other)) return;
+  throw new ConfigError(
+    `Cannot read ${other}: the imports of a project with stages must be in deno.json, as JSON ` +
+      "without comments; rename the file and remove its comments",
+  );
+}
+
+/** Refuses what would have a test load another module than a stage runs. */
+function checkConfig(config: DenoConfig, path: string): void {
+  for (const field of ["scopes", "links", "patch"]) {
+    if (!Object.hasOwn(config, field)) continue;
+    throw new ConfigError(
+      `Cannot resolve imports by ${path}: it must have no "${field}", since a stage's imports follow ` +
+        '"imports" and the lock file alone; put what it says there, or remove it',
+    );
+  }
+  for (const [name, target] of Object.entries(config.imports ?? {})) {
+    if (/^(\.{0,2}\/|\w+:)/.test(name)) {
+      throw new ConfigError(
+        `Cannot resolve imports by ${path}: what "imports" maps must be a bare name, found "${name}"; ` +
+          "import the other module where you mean it",
+      );
+    }
+    if (typeof target === "string" && (!name.endsWith("/") || target.endsWith("/"))) continue;
+    throw new ConfigError(
+      `Cannot resolve imports by ${path}: what "imports" maps "${name}" to must be ` +
+        `${name.endsWith("/") ? 'text that ends with "/" too' : "text"}, found ` +
+        JSON.stringify(target),
+    );
+  }
+}
+
 function conditions(kind: ImportKind) {
   return { conditions: ["deno", "node", kind, "module-sync"], unsafe: true };
 }
@@ -236,11 +287,14 @@ function isFile(path: string): string | undefined {
 }
 
 function readJson(path: string, files: SourceFiles): unknown {
+  const text = new TextDecoder().decode(files.read(path));
   try {
-    return JSON.parse(new TextDecoder().decode(files.read(path)));
+    return JSON.parse(text);
   } catch (cause) {
     throw new ConfigError(
-      `Cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`,
+      `Cannot read ${path}: it must be JSON, without comments, found "${
+        cause instanceof Error ? cause.message : cause
+      }"`,
       { cause },
     );
   }

@@ -83,7 +83,7 @@ export class Recheck {
   readonly #seen = new Map<string, SourceFile | undefined>();
 
   /**
-   * A record of the same files, if all have the content they had: by their stat where that tells, else
+   * A record of the same files, if all have the content they had: by their stat where that is enough, else
    * by reading them. It is the given one if nothing was read, else one that spares the reading next
    * time; `undefined` if a file has another content.
    */
@@ -108,7 +108,7 @@ function isSettled(stat: Stat, at: number): boolean {
   return Math.max(stat.mtime, stat.ctime) < at - RECENT_MS;
 }
 
-/** The file as it is, the given one if its stat tells; `undefined` if its content is another. */
+/** The file as it is, the given one if its stat says so; `undefined` if its content is another. */
 function lookAgain(path: string, file: SourceFile, at: number): SourceFile | undefined {
   const stat = statOf(path);
   if (!stat) return undefined;

@@ -141,6 +141,17 @@ export function upstream(instance: Instance): Set<Instance> {
   return new Set(Object.values(instance.inputs).flat().map((binding) => binding.instance));
 }
 
+/** Whether any instance that feeds an instance is such; makes no set of them. */
+export function isAnyUpstream(
+  { inputs }: Instance,
+  isSuch: (instance: Instance) => boolean,
+): boolean {
+  for (const input in inputs) {
+    if (inputs[input]!.some((binding) => isSuch(binding.instance))) return true;
+  }
+  return false;
+}
+
 /** The instances whose name matches a pattern, and everything they need, in the graph's order. */
 export function select(graph: Graph, matches: (name: string) => boolean): Graph {
   const wanted = new Set<Instance>();
@@ -152,7 +163,7 @@ export function select(graph: Graph, matches: (name: string) => boolean): Graph 
   return graph.filter((instance) => wanted.has(instance));
 }
 
-/** Stages with those they need first, otherwise as they stand in the file. */
+/** Stages with those they need first, otherwise in the file's order. */
 function order(experiment: Experiment): Node[] {
   const sorted: Node[] = [];
   const done = new Set<string>();

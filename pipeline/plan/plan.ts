@@ -6,7 +6,7 @@
  */
 import { type Change, changes, type Ingredients, keyOf, shorten } from "../key/ingredients.ts";
 import { ingredientsOf, inputDigests } from "./ingredients.ts";
-import { type Graph, type Instance, upstream } from "./graph.ts";
+import { type Graph, type Instance, isAnyUpstream, upstream } from "./graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { FoundOutputs } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";
@@ -92,9 +92,10 @@ export async function plan(graph: Graph, input: PlanInput): Promise<Map<Instance
     return decision.outputs;
   };
   for (const instance of graph) {
-    const pending = [...upstream(instance)].filter((from) =>
-      decisions.get(from)?.action !== "cached"
-    );
+    const isPending = (from: Instance) => decisions.get(from)?.action !== "cached";
+    const pending = isAnyUpstream(instance, isPending)
+      ? [...upstream(instance)].filter(isPending)
+      : [];
     decisions.set(
       instance,
       pending.length === 0 ? await decide(instance, outputs, input) : {
@@ -132,9 +133,9 @@ function brief(value: string | undefined): string {
 
 /** How long work is expected to take. */
 export interface Estimate {
-  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace tells. */
+  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace says. */
   readonly seconds: number | null;
-  /** Instances about which no earlier trace tells anything. */
+  /** Instances about which no earlier trace says anything. */
   readonly unknown: number;
 }
 

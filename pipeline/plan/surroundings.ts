@@ -16,15 +16,18 @@ export function surroundingsOf(
   const feeds = Object.entries(node.inputs).map(([input, references]) =>
     [
       input,
-      references.map(({ node: from, output }): Feed => ({
-        node: from,
-        output,
-        each: nodes.get(from)!.each,
-        at: inputs[input]!
-          .filter(({ instance, output: bound }) => instance.node.name === from && bound === output)
-          .map(({ instance }) => asText(instance.at)),
-        measures: nodes.get(from)!.stage.outputs[output]!.measures ?? {},
-      })),
+      references.map(({ node: from, output }): Feed => {
+        const { each, stage } = nodes.get(from)!;
+        const { measures = {}, holds } = stage.outputs[output]!;
+        const bound = inputs[input]!.filter(({ instance, output: own }) =>
+          instance.node.name === from && own === output
+        ).map(({ instance }) => instance);
+        return {
+          ...{ node: from, output, each, measures },
+          at: bound.map(({ at }) => asText(at)),
+          holds: holds && [...new Set(bound.flatMap(({ params }) => holds(params)))],
+        };
+      }),
     ] as const
   );
   return {

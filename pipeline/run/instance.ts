@@ -4,10 +4,11 @@
  * @module
  */
 import { dirname, join } from "node:path";
-import type { Bundle } from "../key/bundle.ts";
+import type { Bundle } from "../key/bundle_format.ts";
 import { describeMachine } from "../key/machine.ts";
 import { keepCode } from "../store/code.ts";
 import { InputChangedError, StageError } from "../errors.ts";
+import { openFolders } from "../files.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Platform } from "../key/platform.ts";
@@ -83,6 +84,8 @@ export async function makeInstance(
         `output of ${from.name} did; run again, which makes that again first`,
     );
   }
+  // What a stage made read-only can be taken out all the same.
+  openFolders(join(order.folder, "outputs"));
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, { kind, exactness }] of Object.entries(stage.outputs)) {
     const path = task.outputs[name]!;

@@ -117,7 +117,7 @@ function sameEntry(a: Publication | undefined, b: Publication): boolean {
   return a?.run === b.run && a.instance === b.instance && a.key === b.key && a.sha256 === b.sha256;
 }
 
-/** What a run published before and does not now. */
+/** What is to go: what the run that this one replaces published, and this one does not. */
 function staleOf(
   run: PublishingRun,
   before: Publications,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Bundle } from "../key/bundle.ts";
+import type { Bundle } from "../key/bundle_format.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
@@ -316,7 +316,7 @@ class Runner {
         machine: madeOn(platform, instance.node.stage),
       });
       if (instance.node.stage.checkpoints) {
-        Deno.removeSync(checkpointPath(workspace, key), { recursive: true });
+        scratch.remove(checkpointPath(workspace, key));
       }
       this.#results.set(instance, { key, outputs: put.outputs });
       this.made.add(instance);

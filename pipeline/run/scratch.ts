@@ -6,7 +6,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt } from "../files.ts";
+import { lookAt, openFolders } from "../files.ts";
 import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { tracePath } from "../store/traces.ts";
@@ -84,6 +84,9 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
 export async function dropCheckpoints(workspace: Workspace, key: string): Promise<void> {
   const folder = checkpointPath(workspace, key);
   if (lookAt(folder)?.kind !== "a folder") return;
+  openFolders(folder);
+  const owner = join(folder, OWNER_FILE);
+  if (lookAt(owner)?.kind === "a file") Deno.chmodSync(owner, 0o644);
   const mtime = (path: string) => lookAt(path)?.stat.mtime ?? -Infinity;
   const done = mtime(tracePath(workspace.root, key));
   const states = [...Deno.readDirSync(folder)].filter(({ name }) => name !== OWNER_FILE);
@@ -91,8 +94,10 @@ export async function dropCheckpoints(workspace: Workspace, key: string): Promis
   if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
 }
 
+/** Removes a file or a folder with all in it, also what a stage made read-only. */
 function removeTree(path: string): void {
   try {
+    openFolders(path);
     Deno.removeSync(path, { recursive: true });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

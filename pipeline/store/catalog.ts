@@ -10,6 +10,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { CatalogDatabase } from "./catalog_database.ts";
 import type { Stat } from "../files.ts";
+import { isCount, isDigest, isText } from "./shape.ts";
 import type { Trace } from "./trace.ts";
 
 /** What the catalogue knows of one trace. */
@@ -40,7 +41,7 @@ export function wrongFields(row: TraceRow, wanted: TraceRow): (keyof TraceRow)[]
   );
 }
 
-/** The columns of a row, of which the last is their sum: it tells a garbled row, not a forged one. */
+/** The columns of a row, of which the last is their sum: it shows a garbled row, not a forged one. */
 type Columns = readonly SQLInputValue[];
 
 function withSum(columns: Columns): Columns {
@@ -49,6 +50,18 @@ function withSum(columns: Columns): Columns {
 
 function isIntact(columns: Columns): boolean {
   return crc32(columns.slice(0, -1).join("\n")) === columns.at(-1);
+}
+
+/** Whether a row is as it was written and such as a trace gives: a forged key might lead anywhere. */
+function isTraceRow(columns: Columns): boolean {
+  const [key, instance, stage, run, started, seconds, outputs, ...rest] = columns;
+  return isIntact(columns) && isDigest(key) &&
+    [instance, stage, run, started, outputs].every(isText) && [seconds, ...rest].every(isCount);
+}
+
+function isBlobRow(columns: Columns): boolean {
+  const [sha256, ...rest] = columns;
+  return isIntact(columns) && isDigest(sha256) && rest.every(isCount);
 }
 
 function columnsOf({ size, mtime, ctime, inode }: Stat): Columns {
@@ -179,10 +192,10 @@ export class Catalog {
   }
 
   #traceRows(sql: string, ...values: string[]): TraceRow[] {
-    return this.#database.all(sql, { values, isIntact }).map(toTraceRow);
+    return this.#database.all(sql, { values, isIntact: isTraceRow }).map(toTraceRow);
   }
 
   #blobRows(sql: string, value: string | number): (readonly [sha256: string, Stat])[] {
-    return this.#database.all(sql, { values: [value], isIntact }).map(toBlobRow);
+    return this.#database.all(sql, { values: [value], isIntact: isBlobRow }).map(toBlobRow);
   }
 }

@@ -6,7 +6,7 @@
  */
 import { dirname } from "node:path";
 import { sha256 } from "../key/hash.ts";
-import { LockstepError } from "../errors.ts";
+import { LockstepError, refusal } from "../errors.ts";
 import { lookAt, readText } from "../files.ts";
 
 /** A sealed file's content does not match its digest. */
@@ -59,7 +59,9 @@ export function writeAtomically(
     try {
       Deno.removeSync(scratch);
     } catch { /* it was never made */ }
-    throw error;
+    if (!(error instanceof Error) || refusal(error.message) !== "full") throw error;
+    // The system says of a full device neither which nor for what.
+    throw new Error(`${error.message}: write '${path}'`, { cause: error });
   }
   syncFolder(dirname(path));
 }

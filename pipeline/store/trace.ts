@@ -135,6 +135,17 @@ export function toManifest(text: string): Manifest | undefined {
   return Object.keys(value).every(isPlainPath) ? value as Manifest : undefined;
 }
 
+/** The outputs of a trace in a text; `undefined` if there are none in it. */
+export function toOutputs(text: string): Trace["outputs"] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isRecordOf(value, isOutput) ? value as Trace["outputs"] : undefined;
+}
+
 function isOutput(value: unknown): boolean {
   return isRecord(value) && isDigest(value["sha256"]) && isCount(value["bytes"]) &&
     (value["kind"] === "file" || value["kind"] === "folder") &&

@@ -10,7 +10,7 @@ import { LockstepError } from "../errors.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import { seal, SealError, unseal, writeAtomically } from "./sealed.ts";
-import { toTrace, type Trace } from "./trace.ts";
+import { toOutputs, toTrace, type Trace } from "./trace.ts";
 import { makeFolder, type Workspace } from "./workspace.ts";
 
 /** See the module's comment. */
@@ -32,8 +32,8 @@ export class Traces {
     const found = lookAt(this.path(key));
     if (!found) return undefined;
     const row = this.#catalog.trace(key);
-    if (row && sameStat(row, found.stat)) return JSON.parse(row.outputs);
-    return this.get(key)?.outputs;
+    const outputs = row && sameStat(row, found.stat) ? toOutputs(row.outputs) : undefined;
+    return outputs ?? this.get(key)?.outputs;
   }
 
   /** A key's trace; `undefined` if there is none, or it is damaged, when it is set aside. */

@@ -2,7 +2,7 @@
  * What a run leaves while it goes on, for whoever watches from another process: one small file that
  * is written again at most twice a second, and removed at the end.
  *
- * A killed run leaves its file behind; the lock it held has ended with it, and tells.
+ * A killed run leaves its file behind; the lock it held has ended with it, which shows it.
  *
  * @module
  */
@@ -55,7 +55,7 @@ export interface LiveRun {
   readonly executed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Seconds left, if anything tells. */
+  /** Seconds left, if anything is known. */
   readonly secondsLeft: number | null;
   readonly running: readonly LiveInstance[];
   /** The latest, newest first. */

@@ -113,7 +113,7 @@ function files(folder: string, pathname: string, head: boolean): Response {
 function file({ path, bytes }: { path: string; bytes: number }, head: boolean): Response {
   const body = head ? null : Deno.openSync(path).readable;
   const response = content(body, contentType(path), FILE_POLICY);
-  // A streamed body of unknown length goes out in chunks, and a browser can't tell how far it is.
+  // A streamed body of unknown length goes out in chunks, and a browser can't know how far it is.
   response.headers.set("content-length", String(bytes));
   return response;
 }
@@ -130,11 +130,11 @@ function news(store: string, signal: AbortSignal): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       let last: string | undefined;
-      const tell = async () => {
+      const send = async () => {
         const text = JSON.stringify(liveRuns(await readLive(store), Date.now()).html);
         if (ended) return;
         if (text !== last) controller.enqueue(encoder.encode(`data: ${last = text}\n\n`));
-        timer = setTimeout(() => tell().catch(fail), NEWS_MS);
+        timer = setTimeout(() => send().catch(fail), NEWS_MS);
       };
       const fail = (error: unknown) => {
         end();
@@ -145,7 +145,7 @@ function news(store: string, signal: AbortSignal): ReadableStream<Uint8Array> {
         end();
         controller.close();
       });
-      tell().catch(fail);
+      send().catch(fail);
     },
     cancel: end,
   });

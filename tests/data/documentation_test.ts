@@ -17,7 +17,7 @@ interface Dataset {
   readonly tokenize?: unknown;
 }
 
-Deno.test("the example of an own corpus in docs/data.md runs as it stands there", async () => {
+Deno.test("the example of an own corpus in docs/data.md runs as it is there", async () => {
   const directory = temporaryFolder();
   for (const { path, content } of blocks) {
     if (path === undefined) continue;

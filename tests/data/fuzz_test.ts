@@ -189,7 +189,7 @@ for (const target of targets) {
       slowest = Math.max(slowest, performance.now() - start);
       assertEquals([...Deno.readDirSync(directory)].map(({ name }) => name), [target.name]);
     }
-    // Damage must have been noticed often, or the fuzzer is too gentle to tell anything.
+    // Damage must have been noticed often, or the fuzzer is too gentle to show anything.
     assert(refused > cases / 5, `only ${refused} of ${cases} refused`);
     assert(slowest < 5000, `a case took ${slowest} ms`);
   });

@@ -33,7 +33,7 @@ function classify(words: readonly string[]): number {
   return 2 * topic + (order ? 1 : 0);
 }
 
-Deno.test("without noise, topic words and the order of markers tell the class of every document", () => {
+Deno.test("without noise, topic words and the order of markers give the class of every document", () => {
   for (const { label, words } of documents({ noise: 0 })) assertEquals(classify(words), label);
 });
 

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../rig/temporary.ts";
 const content = Uint8Array.from({ length: 40_000 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** What a server is told of a request: how many came before, its path and first byte. */
+/** What a server learns of a request: how many came before, its path and first byte. */
 interface Asked {
   readonly count: number;
   readonly path: string;
@@ -17,7 +17,7 @@ interface Asked {
   readonly range: boolean;
 }
 
-/** Sends bytes as they are, head and all; then closes, unless told to hang. */
+/** Sends bytes as they are, head and all; then closes, unless asked to hang. */
 type Answer = (asked: Asked) => { head: string; body?: Uint8Array; hang?: boolean };
 
 const ok = (length: number, more = "") => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n${more}`;
@@ -39,7 +39,7 @@ interface Tried {
   readonly left: string[];
 }
 
-/** Transfers from a server on the loopback that answers as told, at most 60 times. */
+/** Transfers from a server on the loopback that answers as asked, at most 60 times. */
 async function attempt(
   answer: Answer,
   options: {

@@ -9,6 +9,7 @@
  */
 import { join } from "node:path";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
+import { readFiles } from "../../pipeline/config/files.ts";
 import { buildGraph } from "../../pipeline/plan/graph.ts";
 import { loadStages } from "../../pipeline/cli/wiring.ts";
 import { project } from "../../main.ts";
@@ -69,7 +70,13 @@ async function strictCase(name: string, mirror: string): Promise<StrictCase> {
   const { experiment, profile, instance, set, embeddingScale } = ORIGINS[name]!;
   const stages = await loadStages(project);
   const graph = buildGraph(
-    loadExperiment(experiment, { root: project.root, profile, set, stages, mirror }),
+    loadExperiment(readFiles(experiment, project.root), {
+      root: project.root,
+      profile,
+      set,
+      stages,
+      mirror,
+    }),
   );
   const paramsOf = (wanted: string) => {
     const found = graph.find((each) => each.name === wanted);

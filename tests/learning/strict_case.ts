@@ -167,7 +167,7 @@ function languageStart(
   file: TokenFile,
 ): { specs: ParameterSpec[]; batches: LanguageBatches } {
   const config = { ...p, vocabulary: file.vocabularySize, d: p.d_model, bypass: false };
-  // Excerpts of a text whose tokens are their own places tell where they start.
+  // Excerpts of a text whose tokens are their own places show where they start.
   const places = (split: "train" | "validation") => {
     const text = Int32Array.from(file.splits[split]!.ids, (_, i) => i);
     return (name: string) => {

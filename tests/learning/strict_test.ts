@@ -32,7 +32,7 @@ for (const reference of references) {
       const directory = temporaryFolder();
       const tokens = await tokensOf(reference, { directory, mirror: samples });
       const start = startOf(reference, tokens);
-      // PyTorch trained on these bytes; where one differs, strict.json must be made anew.
+      // PyTorch trained on these bytes; where one differs, strict.json must be made again.
       const found = {
         tokens: sha256(Deno.readFileSync(tokens)),
         weights: sha256(start.weights),

@@ -67,7 +67,7 @@ testOn(["webgpu"], "what the device reports names the kernel, not those after it
   tf.dispose([x, bad, later]);
 });
 
-testOn(["webgpu"], "a device out of memory is told from one that fails", async () => {
+testOn(["webgpu"], "a device out of memory is distinguished from one that fails", async () => {
   const x = tf.ones([4]);
   const report = (error: GPUError) =>
     backend().device.dispatchEvent(new GPUUncapturedErrorEvent("uncapturederror", { error }));

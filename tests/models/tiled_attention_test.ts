@@ -26,7 +26,7 @@ const sum = (n: number, term: (i: number) => number) => {
   return total;
 };
 
-/** The inputs in doubles; tables of one row of zeros stand for none. */
+/** The inputs in doubles; tables of one row of zeros mean none. */
 function doubles(o: Work): Arrays {
   const d = o.qkv.length / o.offsets.at(-1)! / 3 / o.heads;
   const [qkv, keys, values] = [

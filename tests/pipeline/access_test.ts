@@ -325,3 +325,44 @@ Deno.test({
     assertEquals(code, 0, new TextDecoder().decode(stdout));
   },
 });
+
+/** What a stage may do to folders that are its own. */
+const CLOSED = `
+  const close = (folder, mode) => {
+    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+      if (isDirectory) close(folder + "/" + name, mode);
+      else Deno.chmodSync(folder + "/" + name, mode);
+    }
+    Deno.chmodSync(folder, mode);
+  };`;
+
+for (const mode of ["0o555", "0o000"]) {
+  Deno.test(`a stage that gives its folders mode ${mode} stops neither its run nor a later one`, async () => {
+    using project = toyProject();
+    const original = project.read("stages/steps.run.ts");
+    const act = `${CLOSED}
+  close(context.output("log"), ${mode});
+  close(context.checkpoints, ${mode});
+  if (context.params.rate === 2) throw new Error("after that");`;
+    project.edit("stages/steps.run.ts", "  context.metric(", `${act}\n  context.metric(`);
+    const store = project.path("outputs/store");
+    const left = () =>
+      ["scratch", "checkpoints"].flatMap((folder) => [...Deno.readDirSync(`${store}/${folder}`)]);
+    const failed = await project.reproduceBound("--set", "steps.rate=2");
+    assertEquals(failed.code, 1);
+    assertStringIncludes(failed.stdout, "Error: after that");
+    assertEquals(failed.stdout.includes("ermission denied"), false, failed.stdout);
+    assertEquals([...Deno.readDirSync(`${store}/scratch`)], []);
+    const ended = await project.reproduceBound();
+    assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+    assertStringIncludes(project.read("outputs/parts/1ann.txt"), "sub/b=sub/b");
+    // Of a process that was killed, the next one finds the folders as they are.
+    const killed = `${store}/scratch/scratch-of-old/outputs/log`;
+    Deno.mkdirSync(killed, { recursive: true });
+    Deno.chmodSync(killed, Number(mode));
+    project.write("stages/steps.run.ts", original);
+    assertEquals((await project.reproduceBound("--force", "gather")).code, 0);
+    assertEquals(left().length, 4, "the checkpoints of what failed");
+    assertEquals((await project.run(["audit"])).code, 0);
+  });
+}

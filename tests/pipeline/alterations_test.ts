@@ -25,7 +25,7 @@ const STAGES = ["word", "steps", "gather", "count"];
 /** Makes what an interruption left off at, `count`, from its checkpoint. */
 const COUNT = ["--experiment", "counting"];
 
-/** A stage that keeps checkpoints as those that train do, and stops for once where it is told to. */
+/** A stage that keeps checkpoints as those that train do, and stops for once where it is asked to. */
 const COUNTING = {
   name: "count",
   declaration: `
@@ -50,7 +50,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   while (counted.length < to) {
     counted.push(counted.length ** 2);
     writeCheckpoint(context.checkpoints!, new TextEncoder().encode(JSON.stringify(counted)));
-    if (counted.length === stopAt) throw new StageError("Cannot count on: told to stop");
+    if (counted.length === stopAt) throw new StageError("Cannot count on: asked to stop");
   }
   Deno.writeTextFileSync(context.output("text"), counted.join());
   return Promise.resolve();

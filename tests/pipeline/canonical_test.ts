@@ -81,7 +81,7 @@ Deno.test("a value that JSON does not hold as it is, is refused where it is", ()
   assert(Object.is((canonical([-0]) as number[])[0], 0), "as JSON has it");
 });
 
-Deno.test("a cycle, a deep nest and what stands for very much are refused in bounded time", () => {
+Deno.test("a cycle, a deep nest and what expands to very much are refused in bounded time", () => {
   const cycle: unknown[] = [];
   cycle.push({ a: cycle });
   assert(

@@ -13,7 +13,14 @@ const stages = [
     name: "measure",
     params: z.strictObject({ width: z.int().default(8), parts: z.int().default(2) }),
     inputs: {},
-    outputs: { scores: { ...file, measures: { runs: ["accuracy"] } }, weights: file },
+    outputs: {
+      scores: {
+        ...file,
+        measures: { runs: ["accuracy"] },
+        holds: ({ parts }) => [`parts_of_${parts}`],
+      },
+      weights: file,
+    },
     check: ({ width, parts }) =>
       width % parts === 0
         ? []
@@ -110,6 +117,7 @@ Deno.test("a check sees all axes, this run's grid and what feeds each input", as
       each: ["size", "seed"],
       at: [{ seed: "7", size }],
       measures: { runs: ["accuracy"] },
+      holds: ["parts_of_2"],
     }],
   });
   const axes = { size: ["s", "m", "l"], seed: ["7", "1", "2", "3"] };

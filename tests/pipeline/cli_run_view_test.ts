@@ -156,7 +156,7 @@ Deno.test("--fail-fast ends the run at the first failure; without it what can go
   const slower = await project.run(slow);
   assertEquals(slower.code, 1);
   assert(
-    /failed {4}steps\/bob\/., steps\/bob\/.\n {10}Cannot grow: told to fail\nnot run {3}gather\n/
+    /failed {4}steps\/bob\/., steps\/bob\/.\n {10}Cannot grow: asked to fail\nnot run {3}gather\n/
       .test(slower.stdout),
     slower.stdout,
   );

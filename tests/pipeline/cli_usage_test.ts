@@ -151,7 +151,7 @@ Deno.test("--version names the commit that git has checked out, Deno and V8", as
   assertStringIncludes(await shown(), commit.slice(0, 10), "detached");
 });
 
-Deno.test("exit codes tell usage and configuration, failures and success apart", async () => {
+Deno.test("exit codes distinguish usage and configuration, failures and success", async () => {
   using project = toyProject();
   const code = async (...args: string[]) => (await project.run(args)).code;
   assertEquals(await code("audit"), 1, "nothing was run there");

@@ -152,7 +152,7 @@ Deno.test("audit names artifact and stage, and --repair makes only what is lost 
   alter(blobPath(project, entries.get("steps/bob/2")!.outputs["state"]!), 0);
   Deno.removeSync(blobPath(project, entries.get("word/ann")!.outputs["text"]!));
   alter(project.path("outputs/toy.smoke/report/page.txt"), 5);
-  project.write("outputs/stray.txt", "no run laid this");
+  project.write("outputs/stray.txt", "no run wrote this");
   const found = await project.run(["audit"]);
   assertEquals(found.code, 1);
   assertStringIncludes(found.stdout, "altered   blob, of steps/bob/2");
@@ -169,7 +169,7 @@ Deno.test("audit names artifact and stage, and --repair makes only what is lost 
   assertEquals(project.read("lock/toy.smoke.lock"), lock);
 });
 
-Deno.test("--repair sets aside a trace whose lost output no run as it stands makes", async () => {
+Deno.test("--repair sets aside a trace whose lost output no run as it is makes", async () => {
   using project = toyProject();
   const changed = ["--only", "steps/ann/1", "--set", "steps.steps=4"];
   await project.executed(...changed);
@@ -222,7 +222,7 @@ Deno.test("--repair brings the code of a stage back without running it", async (
   using project = toyProject();
   await project.executed();
   const blobs = project.path("outputs/store/blobs");
-  const code = walk(blobs).filter((path) => Deno.readTextFileSync(path).includes("told to fail"));
+  const code = walk(blobs).filter((path) => Deno.readTextFileSync(path).includes("asked to fail"));
   assertEquals(code.length, 1);
   Deno.removeSync(code[0]!);
   const repaired = await project.run(["audit", "--repair", "--json"]);
@@ -230,7 +230,7 @@ Deno.test("--repair brings the code of a stage back without running it", async (
   assertEquals(repaired.events.filter(({ event }) => event === "executed"), []);
 });
 
-Deno.test("plan, why, status and trace leave damage where it is, for audit to tell", async () => {
+Deno.test("plan, why, status and trace leave damage where it is, for audit to report", async () => {
   using project = toyProject();
   await project.executed();
   const { key, outputs } = locked(project).get("gather")!;
@@ -247,10 +247,10 @@ Deno.test("plan, why, status and trace leave damage where it is, for audit to te
     }
     await project.run(["trace", "gather"]);
     assertEquals([...Deno.readDirSync(project.path("outputs/store/aside"))], []);
-    const told = await project.run(["audit"]);
-    assertEquals(told.code, 1);
-    assertStringIncludes(told.stdout, "altered ");
-    // Not even with a catalogue that is made anew, for which every trace is read.
+    const shown = await project.run(["audit"]);
+    assertEquals(shown.code, 1);
+    assertStringIncludes(shown.stdout, "altered ");
+    // Not even with a catalogue that is made again, for which every trace is read.
     Deno.removeSync(project.path("outputs/store/catalog.sqlite"));
     assertEquals((await project.run(["audit"])).stdout.includes("altered "), true);
     Deno.chmodSync(path, 0o644);
@@ -258,7 +258,7 @@ Deno.test("plan, why, status and trace leave damage where it is, for audit to te
   }
 });
 
-Deno.test("a deleted or garbled catalogue is made anew", async () => {
+Deno.test("a deleted or garbled catalogue is made again", async () => {
   using project = toyProject();
   await project.executed();
   for (
@@ -291,7 +291,7 @@ Deno.test("audit finds nothing unsound after a failure, --only, --set, --force o
   assertEquals((await project.run(["audit"])).code, 1, "after an edited lock");
 });
 
-Deno.test("what an interrupted run leaves is told, and removed by --repair", async () => {
+Deno.test("what an interrupted run leaves is reported, and removed by --repair", async () => {
   using project = toyProject();
   await project.executed();
   const leftovers = [
@@ -302,14 +302,14 @@ Deno.test("what an interrupted run leaves is told, and removed by --repair", asy
     Deno.mkdirSync(join(path, ".."), { recursive: true });
     Deno.writeTextFileSync(path, "half");
   }
-  const told = await project.run(["audit"]);
-  assertEquals(told.code, 0);
-  assertStringIncludes(told.stdout, "2 leftovers of interrupted runs; --repair removes them");
+  const shown = await project.run(["audit"]);
+  assertEquals(shown.code, 0);
+  assertStringIncludes(shown.stdout, "2 leftovers of interrupted runs; --repair removes them");
   assertEquals((await project.run(["audit", "--repair"])).code, 0);
   assert(!(await project.run(["audit"])).stdout.includes("leftover"));
 });
 
-Deno.test("a result edited by hand is written anew, and the edit is kept and told of", async () => {
+Deno.test("a result edited by hand is written again, and the edit is kept and reported", async () => {
   using project = toyProject();
   await project.executed();
   const path = "outputs/toy.smoke/report/page.txt", result = project.read(path);
@@ -319,7 +319,7 @@ Deno.test("a result edited by hand is written anew, and the edit is kept and tol
   assertEquals(project.read(path), result);
   assertStringIncludes(ended.stdout, project.path(path));
   assertEquals(project.read("outputs/store/aside/page.txt"), `${result}my own note\n`);
-  // What is only missing, or laid there by another run, is no edit.
+  // What is only missing, or written there by another run, is no edit.
   Deno.removeSync(project.path(path));
   assertEquals((await project.run(["reproduce"])).stdout.includes("aside"), false);
   assertEquals(project.read(path), result);

@@ -72,7 +72,7 @@ Deno.test("diff groups what re-ran by the ingredient that changed, and names fig
   assertStringIncludes(text.stdout, "steps/ann/1  value  40 → 67   +27");
 });
 
-Deno.test("diff tells a change that was cut off, and what did not run for it", async () => {
+Deno.test("diff shows a change that was cut off, and what did not run for it", async () => {
   using project = toyProject();
   await project.executed();
   project.write("before.lock", project.read("lock/toy.smoke.lock"));
@@ -88,7 +88,7 @@ Deno.test("diff tells a change that was cut off, and what did not run for it", a
   ]);
 });
 
-Deno.test("diff tells instances of one run only, and what they changed", async () => {
+Deno.test("diff shows instances of one run only, and what they changed", async () => {
   using project = toyProject();
   await project.executed();
   project.write("before.lock", project.read("lock/toy.smoke.lock"));
@@ -121,7 +121,7 @@ Deno.test("diff names the source file behind changed code", async () => {
   assertEquals([causes[0]!["sources"], causes[0]!["direct"]], [["lib/grow.ts"], STEPS]);
 });
 
-Deno.test("diff tells another result under the same key, which no edit explains", async () => {
+Deno.test("diff shows another result under the same key, which no edit explains", async () => {
   using project = toyProject();
   await project.executed();
   const lock = project.read("lock/toy.smoke.lock");

@@ -222,6 +222,85 @@ Deno.test("the same failure has the same message in every instance", async () =>
   assertEquals(messages.size, 1, [...messages].join("\n"));
 });
 
+const NEVER = "Cannot finish: the promise that run returns must settle";
+
+Deno.test("a stage that waits for what never comes fails and says so", async () => {
+  for (
+    const body of [
+      "await new Promise(() => {});",
+      "await new Promise((resolve) => setTimeout(() => {}, 50));",
+      "context.stopping.addEventListener('abort', () => {}); await new Promise(() => {});",
+      'context.progress({ done: 1, total: 2, unit: "steps" }); await Promise.race([]);',
+      "for await (const none of { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });",
+    ]
+  ) {
+    const begun = performance.now();
+    const { error } = await execute(body, { signal: AbortSignal.timeout(20_000) });
+    assertStringIncludes(error?.message ?? "it finished", NEVER, body);
+    assert(performance.now() - begun < 10_000);
+  }
+});
+
+Deno.test("a stage that waits for what does come finishes", async () => {
+  for (
+    const wait of [
+      "await new Promise((resolve) => setTimeout(resolve, 300));",
+      "await WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]));",
+      'await crypto.subtle.digest("SHA-256", new Uint8Array(1 << 24));',
+      'await Deno.readTextFile(new URL(import.meta.url)); await import("node:zlib");',
+      "await new Response(new Blob([new Uint8Array(1 << 20)]).stream()" +
+      '.pipeThrough(new CompressionStream("gzip"))).bytes();',
+      'await new Promise((resolve) => import("node:zlib").then(({ gzip }) => gzip("x", resolve)));',
+    ]
+  ) {
+    const { error, text } = await execute(`${wait}\n${DONE}`);
+    assertEquals([error?.message, text], [undefined, "done"], wait);
+  }
+});
+
+Deno.test("a task longer than any pipe holds arrives whole", async () => {
+  const params = { text: "\u00e9".repeat(3 << 20) };
+  const { text } = await execute(
+    'Deno.writeTextFileSync(context.output("text"), String(context.params.text.length));',
+    { task: { params } },
+  );
+  assertEquals(text, String(3 << 20));
+});
+
+Deno.test("the errors behind an error are shown, without the engine's frames, and not for ever", async () => {
+  const bug = await execute(`
+    const read = () => { throw new RangeError("inner"); };
+    try { read(); } catch (cause) { throw new Error("outer", { cause }); }`);
+  assertMatch(
+    bug.error!.message,
+    /Error: outer\n +at [^]*\ncaused by: RangeError: inner\n +at read/,
+  );
+  assert(!/host\.ts|executor/.test(bug.error!.message), bug.error!.message);
+  const group = await execute(
+    'await Promise.any([1, 2].map((n) => Promise.reject(new Error("try " + n))));',
+  );
+  assertMatch(group.error!.message, /caused by: Error: try 1\n[^]*caused by: Error: try 2\n/);
+  // An expected failure has no stack, nor has what is behind it; nothing is said twice.
+  const expected = await execute(`
+    class StageError extends Error { name = "StageError"; }
+    const deepest = new TypeError("no route");
+    const cause = new Error("refused", { cause: deepest });
+    throw new StageError("Cannot fetch: refused", { cause });`);
+  assertEquals(expected.error!.message, "Cannot fetch: refused\ncaused by: TypeError: no route");
+  const endless = await execute(`
+    const error = new Error("first");
+    error.cause = new AggregateError([error, "text", ...Array(1e6).fill(0).map((_, n) => n)], "second");
+    throw error;`);
+  const { length } = endless.error!.message.match(/caused by/g)!;
+  assert(length > 2 && length < 10, endless.error!.message);
+  assertEquals(endless.error!.message.split("\n").at(-1), "and more");
+  const long = await execute(`
+    let error = new Error("x".repeat(1e6));
+    for (let n = 0; n < 1e4; n++) error = new Error("y" + n, { cause: error });
+    throw error;`);
+  assert(long.error!.message.length < 25_000);
+});
+
 Deno.test("a process that ends without a word has not finished", async () => {
   const exited = await execute("Deno.exit(0);");
   assertStringIncludes(exited.error?.message ?? "none", "ended with code 0 before it finished");

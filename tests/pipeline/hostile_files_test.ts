@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { join } from "node:path";
 import { z } from "zod";
 import { loadExperiment } from "../../pipeline/config/experiment.ts";
+import { readFiles } from "../../pipeline/config/files.ts";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { defineStage, type Stage } from "../../pipeline/stage.ts";
 import { loadFiles } from "../rig/experiment.ts";
@@ -102,7 +103,7 @@ const TABLE: readonly [what: string, text: string | Uint8Array, message: string]
     "must have at most 4194304 values and characters, aliases written out, found more",
   ],
   [
-    "references that stand for very much",
+    "references that expand to very much",
     withParams(
       `[${"$big, ".repeat(20_000)}]`.replace(/^/, "{ any: ").concat(" }"),
       `define: { big: [${"1, ".repeat(5000)}] }\n`,
@@ -262,7 +263,7 @@ Deno.test("names of ten million letters are refused by one short message", () =>
   Deno.writeTextFileSync(join(root, "experiments/x/experiment.yaml"), withParams("{}"));
   const long = "a".repeat(10_000_000);
   const load = (name: string, profile: string, mirror?: string) => () =>
-    loadExperiment(name, {
+    loadExperiment(readFiles(name, root), {
       root,
       profile,
       mirror,
@@ -330,7 +331,7 @@ Deno.test({
     Deno.mkdirSync(join(root, "experiments/x"), { recursive: true });
     Deno.writeTextFileSync(join(root, "experiments/x/experiment.yaml"), "x: 1\n", { mode: 0o000 });
     const load = () =>
-      loadExperiment("x", {
+      loadExperiment(readFiles("x", root), {
         root,
         profile: "p",
         set: [],

@@ -269,7 +269,9 @@ Deno.test("what a stage finishes within the grace is kept", async () => {
   const controller = new AbortController();
   const { error, metrics } = await execute(
     `console.log("up", context.stopping.aborted);
+    const working = setInterval(() => {}, 10);
     await new Promise((resolve) => context.stopping.addEventListener("abort", resolve));
+    clearInterval(working);
     context.metric("value", 1);`,
     { signal: controller.signal, watch: { log: () => controller.abort() } },
   );

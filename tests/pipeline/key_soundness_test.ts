@@ -30,7 +30,7 @@ function snapshot(project: Project): () => void {
     [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) =>
       `${folder}/${name}`
     );
-  const folders = ["lib", "stages", "experiments", "lock", "."].map(project.path)
+  const folders = ["lib", "stages", "experiments/toy", "lock", "."].map(project.path)
     .concat(["tar-stream/3.2.2", "streamx/2.28.1"].map((name) => `${project.packages}/${name}`));
   const texts = new Map(
     folders.flatMap(below).map((path) => [path, Deno.readTextFileSync(path)] as const),

@@ -197,7 +197,7 @@ Deno.test("one stage serves exact and measured inputs: of timings it locks nothi
   assertEquals(await machine("of_word"), undefined);
 });
 
-Deno.test("a new lock, other keys and other results are told apart, results being counted", async () => {
+Deno.test("a new lock, other keys and other results are distinguished, results being counted", async () => {
   using project = toyProject();
   assertStringIncludes((await project.run(["reproduce"])).stdout, "7 results are locked");
   project.edit("lib/grow.ts", "value * factor + 1", "1 + value * factor");

@@ -146,6 +146,13 @@ const EDITS: readonly [what: string, from: string, to: string, message: string][
     `${FILE}:15: stages.steps.params.seed: $sead refers to nothing: no "sead"; did you mean "seed"?`,
   ],
   [
+    "a grid value that a param refuses",
+    "  seed: [1, 2]",
+    "  seed: [1, two]",
+    `${FILE}:8: grid.seed: must be a number, found "two"\n  from ${FILE}:15: ` +
+    "stages.steps.params.seed: $seed\n",
+  ],
+  [
     "a cycle",
     "    inputs: { text: word.text }",
     "    inputs: { text: gather.page }",
@@ -337,6 +344,7 @@ for (const [bytes, what] of [[180_000, "all words"], [1_800_000, "a single word"
         assertEquals(full.code, 1, full.stdout);
         const said = `${full.stdout}${full.stderr}`.replaceAll(/\n {10}/g, " ");
         assertStringIncludes(said, "No space left on the device");
+        assertEquals(said.includes("No space left on device"), false, said);
         assertStringIncludes(said, "give another place with --outputs");
         assertEquals(said.includes("    at "), false, "no stack trace");
         await new Deno.Command("mount", { args: ["-o", "remount,size=60m", small] }).output();

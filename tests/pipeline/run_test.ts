@@ -177,7 +177,7 @@ Deno.test("a failure stops only what depends on it, and the exit code says so", 
   assertEquals(of("failed"), ["steps/ann/1", "steps/ann/2"]);
   assertEquals(of("skipped"), ["gather"]);
   const text = await project.run(["reproduce", "--set", "name.ann.steps.fail=true"]);
-  assertStringIncludes(text.stdout, "Cannot grow: told to fail");
+  assertStringIncludes(text.stdout, "Cannot grow: asked to fail");
   assert(!text.stdout.includes("    at "), "an expected failure shows no stack");
 });
 

@@ -8,7 +8,7 @@ import { livePage } from "../../pipeline/views/serve/live_page.ts";
 import { toyProject } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
-/** Where an artifact stands. */
+/** Where an artifact is. */
 const BLOB = `store/blobs/ab/${"c".repeat(62)}`;
 
 /** A folder of outputs with a store, beside a secret, and a server of it. */
@@ -328,7 +328,7 @@ Deno.test("the progress of a run in another process shows, is pushed, and ends w
     const reader = news.body!.pipeThrough(new TextDecoderStream()).getReader();
     const { value } = await reader.read();
     assertStringIncludes(JSON.parse(value!.replace(/^data: /, "")), "<h1>toy.smoke</h1>");
-    // Killed outright it leaves its file, and the lock that ended with it tells.
+    // Killed outright it leaves its file, and the lock that ended with it shows that.
     run.kill("SIGKILL");
     await run.status;
     assertEquals(await until(live, (found) => found.length === 0), []);

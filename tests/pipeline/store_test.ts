@@ -194,9 +194,9 @@ const INTRUDERS: readonly [what: string, put: (path: string) => void][] = [
 
 for (const [what, put] of INTRUDERS) {
   Deno.test(`${what} in place of a blob or a trace is found, set aside and replaced`, async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { root, store, traces } = await storeOf(["one", "two", "three"], {
-      onDamage: (path) => told.push(path),
+      onDamage: (path) => reported.push(path),
     });
     const [one, two, three] = traces as [Trace, Trace, Trace];
     const blob = store.blobPath(one.outputs["text"]!.sha256);
@@ -211,7 +211,7 @@ for (const [what, put] of INTRUDERS) {
     assertEquals(await store.outputs(one.key), "lost");
     assertEquals(await store.outputs(two.key), "absent");
     assertEquals(await store.outputs(three.key), three.outputs);
-    assertEquals(told, [blob, trace]);
+    assertEquals(reported, [blob, trace]);
     const again = new LocalStore(root);
     await again.put("one");
     await again.putTrace(two);

@@ -1,5 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { type Options, parseOptions } from "../../pipeline/cli/options.ts";
+import { showPlan } from "../../pipeline/cli/plan.ts";
+import { showStatus } from "../../pipeline/cli/status.ts";
 import { Catalog } from "../../pipeline/store/catalog.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { holdForRepair } from "../../pipeline/store/run_lock.ts";
@@ -85,6 +90,111 @@ Deno.test("a forged row of the catalogue has nothing published, locked or record
   assertEquals((await project.run(["audit"])).code, 0);
 });
 
+type Value = SQLInputValue;
+
+/** Writes a value into a column of a row, whose sum then says that it is as it was written. */
+function forgeColumn(
+  path: string,
+  o: { readonly table: "trace" | "blob"; readonly row: string; readonly column: string },
+  value: Value,
+): void {
+  using database = new DatabaseSync(path);
+  const id = o.table === "trace" ? "key" : "sha256";
+  const row = o.column === id ? value : o.row;
+  database.prepare(`UPDATE ${o.table} SET ${o.column} = ? WHERE ${id} = ?`).run(value, o.row);
+  const found = database.prepare(`SELECT * FROM ${o.table} WHERE ${id} IS ?`).get(row)!;
+  const columns = Object.values(found).slice(0, -1);
+  database.prepare(`UPDATE ${o.table} SET sum = ? WHERE ${id} IS ?`)
+    .run(crc32(columns.join("\n")), row);
+}
+
+/** What a forger may put anywhere; `victim` is a path that leads out of the store. */
+function hostileValues(victim: string): Value[] {
+  const output = { sha256: victim, bytes: 1, kind: "file", exactness: "exact" };
+  return [
+    ...[null, -1, 1e308, Infinity, "", "x", "\0", victim, new Uint8Array([255, 0])],
+    ...["null", "[]", "7", "{", '{"text":null}', JSON.stringify({ text: output })],
+    JSON.stringify({ text: { ...output, sha256: "0".repeat(64), bytes: -1 } }),
+    JSON.stringify({ text: { ...output, sha256: "0".repeat(64), kind: "pipe" } }),
+    '{"__proto__":{"text":{}},"toString":1}',
+    "[".repeat(1e5) + "]".repeat(1e5),
+    "y".repeat(1e7),
+  ];
+}
+
+Deno.test("whatever is in a row of the catalogue, nothing crashes, leaves the store or is published", async () => {
+  using project = toyProject();
+  const here = projectAt(project.root, {
+    stages: ["word", "steps", "gather"],
+    experiment: "toy",
+  });
+  await reproduceHere(here);
+  const files = [PAGE, "outputs/parts/1ann.txt", "lock/toy.smoke.lock"];
+  const right = files.map((path) => project.read(path));
+  const traces = await tracesOf(project);
+  const [ann, bob] = [traces.get("word/ann")!, traces.get("word/bob")!];
+  const catalog = project.path("outputs/store/catalog.sqlite");
+  const { traceColumns, blobColumns, others } = (() => {
+    using database = new DatabaseSync(catalog);
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const other = database.prepare("SELECT * FROM trace WHERE key = ?").get(bob.key)!;
+    const blob = database.prepare("SELECT * FROM blob WHERE sha256 = ?")
+      .get(bob.outputs["text"]!.sha256)!;
+    const names = (row: object) => Object.keys(row).filter((name) => name !== "sum");
+    return { traceColumns: names(other), blobColumns: names(blob), others: { ...blob, ...other } };
+  })();
+  const original = Deno.readFileSync(catalog);
+  const forge = (...[place, value]: [Parameters<typeof forgeColumn>[1], Value]) => {
+    for (const name of ["catalog.sqlite-wal", "catalog.sqlite-shm"]) {
+      Deno.writeFileSync(join(catalog, "..", name), new Uint8Array());
+    }
+    Deno.writeFileSync(catalog, original);
+    forgeColumn(catalog, place, value);
+  };
+  // From blobs/.. and traces/.. it is the same way out.
+  const victim = "ab/../../../../../victim";
+  for (const name of ["victim", "victim.json"]) project.write(name, "not the store's");
+  const [trace, blob] = [ann.key, ann.outputs["text"]!.sha256];
+  const places = [
+    ...traceColumns.map((column) => ({ table: "trace", row: trace, column }) as const),
+    ...blobColumns.map((column) => ({ table: "blob", row: blob, column }) as const),
+  ];
+  const options = (command: string) => parseOptions([command, "--backend", "wasm"]) as Options;
+  for (const place of places) {
+    for (const value of [...hostileValues(victim), others[place.column] as Value]) {
+      const what = `${place.table}.${place.column} = ${String(value).slice(0, 80)}`;
+      // A row needs a key, and one that another row has can't be given again.
+      const isKey = /^(key|sha256)$/.test(place.column);
+      if (isKey && (value === null || value === others[place.column])) continue;
+      forge(place, value);
+      const printed: string[] = [];
+      const print = (text: string) => printed.push(text);
+      await showPlan(here, options("plan"), print);
+      await showStatus(here, options("status"), print);
+      assert(!/NaN|Infinity|undefined/.test(printed.join("\n")), `${what}\n${printed.join("\n")}`);
+      const store = new LocalStore(project.path("outputs/store"), { reading: true });
+      const { findings } = await auditStore(project.root, project.path("outputs"), store);
+      store.close();
+      assertEquals(findings.filter(({ what }) => what !== "catalogue"), [], what);
+      await reproduceHere(here, ["--only", "gather"]);
+      assertEquals(files.map((path) => project.read(path)), right, what);
+      for (const name of ["victim", "victim.json"]) {
+        assertEquals(project.read(name), "not the store's", what);
+      }
+      assertEquals(names(project.path("outputs/store/aside")), [], what);
+    }
+  }
+  // Where there is something to estimate.
+  for (const value of hostileValues(victim)) {
+    forge({ table: "trace", row: trace, column: "seconds" }, value);
+    const forced = parseOptions(["plan", "--backend", "wasm", "--force", "word/ann"]) as Options;
+    const printed: string[] = [];
+    await showPlan(here, forced, (text) => printed.push(text));
+    assert(!/NaN|Infinity|-1/.test(printed.join("\n")), printed.join("\n"));
+  }
+  assertEquals((await project.run(["audit", "--repair"])).code, 0);
+});
+
 /** Waits until a file is there below a folder, 20 s at most. */
 async function until(holds: () => boolean): Promise<void> {
   for (let n = 0; n < 1000; n++) {
@@ -168,9 +278,9 @@ export function run(context: StageContext<Params>): Promise<void> {
   ]);
   assert(found[0]!.first !== found[0]!.again);
   assertEquals(project.read("outputs/toy.smoke/dice.txt"), first, "the first result stays");
-  const told = await project.run(["reproduce", "--force", "dice"]);
-  assertEquals(told.code, 1);
-  assertStringIncludes(told.stdout, 'differs   dice: output "text" was made twice under one key');
+  const shown = await project.run(["reproduce", "--force", "dice"]);
+  assertEquals(shown.code, 1);
+  assertStringIncludes(shown.stdout, 'differs   dice: output "text" was made twice under one key');
   assertEquals(await project.executed(), []);
   const audited = await project.run(["audit"]);
   assertEquals(audited.code, 0, audited.stdout);

@@ -172,7 +172,7 @@ Deno.test("what names and params hold is text on the page, never markup", async 
   assertEquals(text.replace("<!doctype html>", "").match(/[<>]/g), null);
 });
 
-Deno.test("bytes that several made stand once and name all their makers", async () => {
+Deno.test("bytes that several made are there once and name all their makers", async () => {
   const { store: own, put } = store();
   const digest = await own.put("the same");
   const outputs = { text: { sha256: digest, bytes: 8, kind: "file", exactness: "exact" } } as const;

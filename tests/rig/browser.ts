@@ -1,5 +1,5 @@
 /**
- * A headless Chromium for tests of pages: what a reader sees, clicks and is told.
+ * A headless Chromium for tests of pages: what a reader sees, clicks and reads.
  *
  * @module
  */

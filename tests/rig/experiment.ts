@@ -5,6 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { type Experiment, loadExperiment } from "../../pipeline/config/experiment.ts";
+import { readFiles } from "../../pipeline/config/files.ts";
 import { buildGraph, type Graph } from "../../pipeline/plan/graph.ts";
 import type { Stage } from "../../pipeline/stage.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -38,7 +39,7 @@ export function loadFiles(
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);
   }
-  const experiment = loadExperiment("x", {
+  const experiment = loadExperiment(readFiles("x", root), {
     root,
     profile: options.profile ?? "p",
     set: options.set ?? [],

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { finish, pagesIfUpToDate } from "../../pipeline/cli/finish.ts";
+import { finish, pagesIfUpToDate, tracePage } from "../../pipeline/cli/finish.ts";
 import { parseOptions } from "../../pipeline/cli/options.ts";
 import type { Project } from "../../pipeline/cli/project.ts";
 import { openSession, sealed } from "../../pipeline/cli/session.ts";
@@ -15,7 +15,6 @@ import type { Execution, Executor, Metrics, Task } from "../../pipeline/run/exec
 import { LocalExecutor } from "../../pipeline/run/executor/local.ts";
 import { run } from "../../pipeline/run/run.ts";
 import type { Run, StageContext } from "../../pipeline/stage.ts";
-import { keepTracePage } from "../../pipeline/views/trace_page.ts";
 import { Pins } from "../../pipeline/store/pins.ts";
 
 /** The project at a folder, its stages by name. */
@@ -80,8 +79,7 @@ export async function reproduceHere(
   });
   try {
     if (await pagesIfUpToDate(project, quick, options)) {
-      const places = { store: quick.store, workspace: quick.store };
-      await keepTracePage(quick.outputs, places, { changed: false });
+      await tracePage(quick, { changed: false });
       return { executed: [], events };
     }
     const session = await sealed(quick, options);
@@ -101,15 +99,8 @@ export async function reproduceHere(
       failFast: false,
       signal: new AbortController().signal,
     });
-    const { changed } = await finish(
-      project,
-      session,
-      { ...outcome, failedKeys: new Map() },
-      options,
-      listener,
-    );
-    const places = { store: session.store, workspace: session.store };
-    await keepTracePage(session.outputs, places, { changed: changed || outcome.executed > 0 });
+    const ended = { ...outcome, failedKeys: new Map() };
+    await finish(session, ended, { project, options, listener });
     return { executed: named(events, "executed"), events };
   } finally {
     quick.store.close();

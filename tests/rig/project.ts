@@ -54,7 +54,7 @@ import { grow } from "../lib/grow.ts";
 export async function run(context: StageContext<Params>): Promise<void> {
   const { seed, steps, delayMs, rate, fail } = context.params;
   const text = Deno.readTextFileSync(context.input("text").path);
-  if (fail) throw new StageError("Cannot grow: told to fail");
+  if (fail) throw new StageError("Cannot grow: asked to fail");
   const checkpoint = context.checkpoints + "/state.json";
   let state = { step: 0, value: seed * rate };
   try {
@@ -156,6 +156,8 @@ export interface TestProject {
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
   /** `reproduce --json` and the names of what it executed, sorted. */
   executed(...args: string[]): Promise<string[]>;
+  /** `reproduce` by a user whom permissions bind: as root, without root's ways round them. */
+  reproduceBound(...args: string[]): Promise<Ended>;
   [Symbol.dispose](): void;
 }
 
@@ -222,18 +224,32 @@ Deno.exit(await main(project, Deno.args));
 `;
 }
 
+function endedOf(args: readonly string[], { code, stdout, stderr }: Deno.CommandOutput): Ended {
+  const text = new TextDecoder().decode(stdout);
+  const events = args.includes("--json")
+    ? text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line))
+    : [];
+  return { code, stdout: text, stderr: new TextDecoder().decode(stderr), events };
+}
+
 /** Drives the project at a folder. Disposing removes the folder. */
 export function openProject(root: string): TestProject {
   const path = (name: string) => join(root, name);
-  const command = (args: readonly string[], env: Readonly<Record<string, string>>) =>
-    new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", path("main.ts"), ...args],
+  const command = (
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    prefix: readonly string[] = [],
+  ) => {
+    const [program, ...rest] = [...prefix, Deno.execPath(), "run", "-A", "--quiet"] as const;
+    return new Deno.Command(program!, {
+      args: [...rest, path("main.ts"), ...args],
       cwd: root,
       env: { ...env, NO_COLOR: "1" },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
     });
+  };
   const project: TestProject = {
     root,
     path,
@@ -245,18 +261,18 @@ export function openProject(root: string): TestProject {
     edit(name, from, to) {
       const parts = project.read(name).split(from);
       if (parts.length !== 2) {
-        throw new Error(`"${from}" stands ${parts.length - 1} times in ${name}`);
+        throw new Error(`"${from}" is ${parts.length - 1} times in ${name}`);
       }
       project.write(name, parts.join(to));
     },
     start: (args, env = {}) => command(args, env).spawn(),
-    async run(args, env = {}) {
-      const { code, stdout, stderr } = await command(args, env).output();
-      const text = new TextDecoder().decode(stdout);
-      const events = args.includes("--json")
-        ? text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line))
+    run: async (args, env = {}) => endedOf(args, await command(args, env).output()),
+    async reproduceBound(...options) {
+      const args = ["reproduce", ...options];
+      const prefix = Deno.uid() === 0
+        ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
         : [];
-      return { code, stdout: text, stderr: new TextDecoder().decode(stderr), events };
+      return endedOf(args, await command(args, {}, prefix).output());
     },
     async executed(...args) {
       const ended = await project.run(["reproduce", "--json", ...args]);

@@ -21,7 +21,18 @@ export function copyOfThisProject(profile: string): TestProject {
     Deno.mkdirSync(to, { recursive: true });
     for (const { name } of Deno.readDirSync(from)) copy(join(from, name), join(to, name));
   };
-  for (const name of ["deno.json", "main.ts", "pipeline", "stages", "models", "data", "types"]) {
+  for (
+    const name of [
+      "deno.json",
+      "main.ts",
+      "pipeline",
+      "stages",
+      "analysis",
+      "models",
+      "data",
+      "types",
+    ]
+  ) {
     copy(join(ROOT, name), join(root, name));
   }
   copy(join(ROOT, "experiments"), join(root, "experiments"));

@@ -5,9 +5,11 @@
  *
  * @module
  */
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeAdapter, findAdapter } from "../../key/adapter.ts";
+import { StageError } from "../../errors.ts";
 import { CONTRACT, type Run } from "../../stage.ts";
 import { OWNER_FILE } from "../executor.ts";
 import { confine } from "./confine.ts";
@@ -61,28 +63,36 @@ interface Given extends Omit<Assignment, "token"> {
   readonly send: Send;
 }
 
-/** Reads the task, then goes on reading: `onStop` where the engine asks for it; its end is ours. */
-async function readAssignment(onStop: () => void): Promise<Given> {
-  const reader = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+/**
+ * Reads the task, then goes on reading: `onStop` where the engine asks for it; its end is ours. What
+ * may still come keeps the process going no longer than the stage does.
+ */
+function readAssignment(onStop: () => void): Promise<Given> {
   const exit = () => Deno.exit(ENDED);
-  let text = "";
-  const readLine = async (): Promise<string> => {
-    while (!text.includes("\n")) {
-      const { value, done } = await reader.read();
-      if (done) return exit();
-      text += value;
+  const input = new Socket({ fd: 0, readable: true, writable: false });
+  const { promise, resolve, reject } = Promise.withResolvers<Given>();
+  let take = (line: string) => {
+    try {
+      const { token, ...given }: Assignment = JSON.parse(line);
+      resolve({ ...given, send: openChannel(token) });
+    } catch (error) {
+      reject(error);
     }
-    const end = text.indexOf("\n");
-    const line = text.slice(0, end);
-    text = text.slice(end + 1);
-    return line;
+    input.unref();
+    take = (line) => {
+      if (line === STOP) onStop();
+    };
   };
-  const { token, ...given }: Assignment = JSON.parse(await readLine());
-  const listen = async () => {
-    for (;;) if (await readLine() === STOP) onStop();
-  };
-  listen().catch(exit);
-  return { ...given, send: openChannel(token) };
+  let text = "";
+  input.setEncoding("utf8").on("end", exit).on("error", exit).on("data", (piece: string) => {
+    text += piece;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      take(line);
+    }
+  });
+  return promise;
 }
 
 /** Asks the stage to stop; ends the process if the stage would not hear of it. */
@@ -112,6 +122,10 @@ async function ownCheckpoints(folder: string): Promise<void> {
 /** A failure's message as long as a message can be. */
 const MAX_FAILURE_CHARACTERS = 20_000;
 
+const NEVER_SETTLES =
+  "Cannot finish: the promise that run returns must settle, and it waits for what nothing is left to " +
+  "bring about; look for a promise that is never resolved, or a callback that is never called";
+
 async function main(): Promise<void> {
   redirectConsole();
   const stop = new Stop();
@@ -139,6 +153,8 @@ async function main(): Promise<void> {
   // What goes wrong beside the stage's own promise.
   globalThis.addEventListener("error", (event) => fail(event.error));
   globalThis.addEventListener("unhandledrejection", (event) => fail(event.reason));
+  // Comes when there is nothing left to happen.
+  globalThis.addEventListener("beforeunload", () => fail(new StageError(NEVER_SETTLES)));
   try {
     const { run } = await import(pathToFileURL(task.module).href) as { run: Run<unknown> };
     if (task.checkpoints !== undefined) await ownCheckpoints(task.checkpoints);
@@ -154,4 +170,5 @@ async function main(): Promise<void> {
   }
 }
 
-if (import.meta.main) await main();
+// Not awaited here: of a module that never ends its loading Deno says no more than that.
+if (import.meta.main) main();

@@ -26,8 +26,8 @@ export interface Comparison {
   readonly values: readonly ValueDiff[];
 }
 
-/** How many instances stand how. */
-export interface Standings {
+/** How many instances are in each state. */
+export interface StateCounts {
   readonly same: number;
   readonly unmoved: number;
   readonly changed: number;
@@ -38,7 +38,7 @@ export interface Standings {
 }
 
 /** Counts a comparison's instances. */
-export function standings({ runs }: Comparison): Standings {
+export function stateCounts({ runs }: Comparison): StateCounts {
   const count = (standing: Standing) => runs.both.filter((one) => one.standing === standing).length;
   return {
     same: count("same"),

@@ -4,13 +4,13 @@
  * @module
  */
 import { shorten } from "../../key/ingredients.ts";
-import { type Html, html, htmlPage } from "../html.ts";
-import { type Comparison, describeCause, signed, standings } from "./comparison.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
+import { type Comparison, describeCause, signed, stateCounts } from "./comparison.ts";
 
 /** The page. */
 export function diffPage(comparison: Comparison): string {
   const { before, now, runs } = comparison;
-  const counts = standings(comparison);
+  const counts = stateCounts(comparison);
   const body = html`
     <h1>Two runs compared</h1>
     <table>

@@ -4,7 +4,7 @@
  * @module
  */
 import { extname, join, relative, sep } from "node:path";
-import { type Html, html, htmlPage } from "../html.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
 
 /** What a path names. */
 export type Found =

@@ -5,7 +5,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { type Html, html, htmlPage } from "../html.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
 import type { LiveEnding, LiveInstance, LiveRun } from "../live.ts";
 
 /** Where the page's script gets its news. */

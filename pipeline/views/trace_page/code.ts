@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../html.ts";
 import type { Trace } from "../../store/trace.ts";
 import { definitions, table } from "./parts.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { inputsOf, type Makers, type Manifests } from "../ancestry.ts";
-import { type Html, html, htmlPage } from "../html.ts";
+import { type Html, html, htmlPage } from "../../html.ts";
 import type { LatestRun } from "../../store/latest.ts";
 import type { Trace } from "../../store/trace.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
@@ -61,7 +61,7 @@ export function tracePage(shown: Shown): string {
 <p>No latest run holds these, but something it holds was made from them.</p>
 ${earlier.map((trace) => instancePart(trace, view))}`}<h2 id="code">Code</h2>
     <p>The bundles that ran, their source files as they were then, and what they rested on. An
-    instance's key covers all of it but the digests of source files, which tell what changed.</p>
+    instance's key covers all of it but the digests of source files, which say what changed.</p>
     ${[...new Set(codes.values())].map((use) => codeSection(use))}</main>
   `;
   return htmlPage("Trace", { body, head: STYLE });
@@ -164,7 +164,7 @@ function instancePart(trace: Trace, view: View): Html {
   `;
 }
 
-/** An instance's name without its run, which the heading above tells. */
+/** An instance's name without its run, which the heading above has. */
 function short(name: string): string {
   return name.slice(name.indexOf("/") + 1);
 }

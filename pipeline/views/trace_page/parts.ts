@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "../../html.ts";
 
 export const NOTHING: Html = { html: "" };
 
-/** What the page adds to the style of all pages. Ten thousand sections are laid out as they are seen. */
+/** What the page adds to the style of all pages. Ten thousand sections get a layout as they are seen. */
 export const STYLE: Html = {
   html: `<style>
 body { max-width: 76rem; }

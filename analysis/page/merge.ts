@@ -1,0 +1,207 @@
+/**
+ * Several analyses as one: a report may show timings beside what never differs.
+ *
+ * @module
+ */
+import { type Finding, type Results, sourceOf, type Sources } from "../results.ts";
+import { keyOf, placeText, type Study } from "../study.ts";
+import { type Cell, cellText, type Table } from "../tables/table.ts";
+
+/** One analysis as the report stage gets it. */
+export interface Analysis {
+  readonly results: Results;
+  readonly sources: Sources;
+  /** Digest of its results file. */
+  readonly sha256: string;
+}
+
+/** A table with the analyses that it is from. */
+export interface ShownTable extends Table {
+  readonly from: readonly Analysis[];
+}
+
+/** What the page shows of all analyses. */
+export interface Merged {
+  readonly analyses: readonly Analysis[];
+  readonly studies: readonly Study[];
+  /** By id, in display order: all of them, and as the page shows them. */
+  readonly tables: ReadonlyMap<string, ShownTable>;
+  readonly shown: ReadonlyMap<string, ShownTable>;
+  readonly findings: readonly Finding[];
+  /** Claims that no run says anything of, of so many. */
+  readonly idle: readonly string[];
+  readonly claims: number;
+  /** Runs that the grids lack, as people read them. */
+  readonly missing: readonly string[];
+}
+
+/** Where the trace of an artifact is. */
+export function traceLink(sha256: string): string {
+  return `../trace/index.html#${sha256}`;
+}
+
+/** All analyses as one. */
+export function merge(analyses: readonly Analysis[]): Merged {
+  const claims = analyses.flatMap(({ results }) => results.claims);
+  const idle = claims.filter(({ verdict }) => verdict === "not run");
+  const gaps = analyses.flatMap(({ results: { study, missing } }) =>
+    missing.map((at) => [keyOf(at), placeText(study, at, { all: true })] as const)
+  );
+  const tables = withAnchorsOnce(mergeTables(analyses));
+  return {
+    analyses,
+    studies: analyses.map(({ results }) => results.study),
+    tables,
+    shown: withoutClaims(tables, new Set(idle.map(({ id }) => id))),
+    findings: unique(analyses.flatMap(({ results }) => results.findings), ({ text }) => text),
+    idle: idle.map(({ id }) => id).sort(byName),
+    claims: claims.length,
+    missing: [...new Map(gaps).values()],
+  };
+}
+
+/** Tables by id. Those of one id and the same columns are one table; others follow each other. */
+function mergeTables(analyses: readonly Analysis[]): Map<string, ShownTable> {
+  const tables = new Map<string, ShownTable>();
+  for (const analysis of analyses) {
+    for (const given of analysis.results.tables) {
+      const own: ShownTable = { ...traced(given, analysis), from: [analysis] };
+      const there = tables.get(given.id);
+      const isSame = there !== undefined &&
+        JSON.stringify(there.columns) === JSON.stringify(own.columns);
+      const id = there === undefined || isSame ? given.id : freeName(given.id, tables);
+      tables.set(id, isSame ? joined(there, own) : { ...own, id });
+    }
+  }
+  return tables;
+}
+
+/** The tables without claims that were not run: a sentence says so. */
+function withoutClaims(
+  tables: ReadonlyMap<string, ShownTable>,
+  idle: ReadonlySet<string>,
+): Map<string, ShownTable> {
+  return new Map(
+    [...tables].flatMap(([id, table]): [string, ShownTable][] => {
+      if (id !== "claims") return [[id, table]];
+      const kept = table.rows.flatMap((row, index) => idle.has(cellText(row[0]!)) ? [] : [index]);
+      return kept.length === 0 ? [] : [[id, picked(table, kept)]];
+    }),
+  );
+}
+
+function freeName(id: string, taken: ReadonlyMap<string, unknown>): string {
+  let number = 2;
+  while (taken.has(`${id}_${number}`)) number++;
+  return `${id}_${number}`;
+}
+
+/** Two tables as one: groups of rows in the order of their names, each row once. */
+function joined(a: ShownTable, b: ShownTable): ShownTable {
+  const seen = new Set(a.rows.map((row) => JSON.stringify(row)));
+  const fresh = b.rows.flatMap((row, index) => seen.has(JSON.stringify(row)) ? [] : [index]);
+  const own = picked(b, fresh);
+  const offset = a.rows.length;
+  const anchors = [
+    ...a.anchors ?? [],
+    ...(own.anchors ?? []).map(([row, name]) => [row + offset, name] as const),
+  ];
+  const all: ShownTable = {
+    ...a,
+    rows: [...a.rows, ...own.rows],
+    ...(a.names === undefined ? {} : { names: [...a.names, ...own.names ?? []] }),
+    anchors,
+    breaks: [
+      ...a.breaks ?? [],
+      ...(fresh.length > 0 ? [offset - 1] : []),
+      ...(own.breaks ?? []).map((row) => row + offset),
+    ],
+    notes: [...new Set([...a.notes ?? [], ...b.notes ?? []])],
+    data: sameData(a, b)
+      ? { columns: a.data.columns, rows: unique([...a.data.rows, ...b.data.rows], JSON.stringify) }
+      : a.data,
+    from: [...a.from, ...b.from],
+  };
+  return SORTED.has(a.id) ? inOrder(all) : all;
+}
+
+/** Tables whose rows are of claims, named in the first column of a group. */
+const SORTED: ReadonlySet<string> = new Set(["claims", "comparisons", "chances"]);
+
+/** Claims' rows in the order of their ids. */
+function inOrder(table: ShownTable): ShownTable {
+  let id = "";
+  const rows = table.rows.map((row, index) => {
+    id = cellText(row[0]!) || id;
+    return { id, index };
+  });
+  const sorted = rows.toSorted((a, b) => byName(a.id, b.id) || a.index - b.index);
+  const ordered = picked(table, sorted.map(({ index }) => index));
+  const ends = sorted.flatMap(({ id }, at) =>
+    at + 1 < sorted.length && sorted[at + 1]!.id !== id ? [at] : []
+  );
+  return { ...ordered, breaks: table.id === "claims" ? [] : ends };
+}
+
+/** Some rows of a table, with what belongs to them. */
+function picked<T extends Table>(table: T, rows: readonly number[]): T {
+  const place = new Map(rows.map((row, index) => [row, index]));
+  const moved = (row: number) => place.get(row);
+  return {
+    ...table,
+    rows: rows.map((row) => table.rows[row]!),
+    ...(table.names === undefined ? {} : { names: rows.map((row) => table.names![row]!) }),
+    anchors: (table.anchors ?? []).flatMap(([row, name]) => {
+      const to = moved(row);
+      return to === undefined ? [] : [[to, name] as const];
+    }),
+    breaks: (table.breaks ?? []).flatMap((row) => moved(row) ?? []),
+  };
+}
+
+function sameData(a: Table, b: Table): boolean {
+  return JSON.stringify(a.data.columns) === JSON.stringify(b.data.columns);
+}
+
+/** `A2` before `A10`. */
+function byName(a: string, b: string): number {
+  const parts = (name: string) => name.match(/\d+|\D+/g) ?? [];
+  const [own, other] = [parts(a), parts(b)];
+  for (const [index, part] of own.entries()) {
+    const against = other[index];
+    if (against === undefined) return 1;
+    if (part === against) continue;
+    return Number(part) - Number(against) || (part < against ? -1 : 1);
+  }
+  return own.length - other.length;
+}
+
+function unique<T>(values: readonly T[], keyOf: (value: T) => string): T[] {
+  return [...new Map(values.map((value) => [keyOf(value), value])).values()];
+}
+
+/** A table whose cells lead to traces where they led to tidy rows. */
+function traced(table: Table, { sources }: Analysis): Table {
+  const resolved = (cell: Cell): Cell => {
+    if (typeof cell === "string" || !cell.to.startsWith("row:")) return cell;
+    const [name = "", row, ...column] = cell.to.slice("row:".length).split("/");
+    const sha256 = sourceOf(sources, { table: name, row: Number(row), column: column.join("/") });
+    return sha256 === undefined ? cell.text : { text: cell.text, to: traceLink(sha256) };
+  };
+  return { ...table, rows: table.rows.map((row) => row.map(resolved)) };
+}
+
+/** The tables with each anchor once: of two that mean the same runs, the first. */
+function withAnchorsOnce(tables: ReadonlyMap<string, ShownTable>): Map<string, ShownTable> {
+  const seen = new Set(tables.keys());
+  return new Map(
+    [...tables].map(([id, table]) => {
+      const anchors = (table.anchors ?? []).filter(([, name]) => {
+        const isNew = !seen.has(name);
+        seen.add(name);
+        return isNew;
+      });
+      return [id, { ...table, anchors }];
+    }),
+  );
+}
