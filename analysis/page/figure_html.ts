@@ -56,7 +56,7 @@ export function figureHtml({ name, svg, sha256 }: Figure, { number }: {
           <p>${svgText(svg, "desc")}</p>
         </details>
       </figcaption>
-    </figure>\\n
+    </figure>
   `;
 }
 

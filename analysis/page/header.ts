@@ -69,7 +69,7 @@ function ranHtml({ studies }: Merged): Html {
         <div>
           <dt>${title}</dt>
           <dd>${[...values].join(", ")}</dd>
-        </div>\\n
+        </div>
       `
     )
   }</dl>
@@ -78,7 +78,7 @@ ${
       <details>
         <summary>What the data is</summary>
         <ul>${[...corpora].map(([title, text]) => html`<li><b>${title}</b>: ${text}</li>\n`)}</ul>
-      </details>\\n
+      </details>
     `
   }`;
 }
@@ -151,6 +151,6 @@ function missingHtml({ missing }: Merged): Html | null {
         <summary>Incomplete: ${counted(missing.length, "run")} of the grid missing</summary>
         <ul>${missing.map((each) => html`<li>${each}</li>\n`)}</ul>
       </details>
-    </div>\\n
+    </div>
   `;
 }

@@ -59,7 +59,7 @@ export function tableHtml(table: ShownTable, { number }: { readonly number: stri
     ${(table.notes ?? []).map((note) => html`<p class="note">${note}</p>\n`)}${filesHtml(
       table,
       number,
-    )}</div>\\n
+    )}</div>
   `;
 }
 
