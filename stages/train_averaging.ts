@@ -41,8 +41,8 @@ export type TrainAveragingParams = z.infer<typeof params>;
 
 /**
  * Trains as github.com/miyyer/dan does, whose defaults are the params', and classifies the test
- * documents with the weights of the last epoch. Those are not kept: they are most of a gigabyte's
- * quarter, nearly all embeddings.
+ * documents with the weights of the last epoch. Those are not kept: with a large vocabulary they are
+ * hundreds of megabytes, nearly all embeddings.
  *
  * It computes in WebAssembly and portable functions on any machine, so that its outputs are exact.
  */

@@ -127,7 +127,7 @@ function stepAllFunction(): FunctionBuilder {
 /**
  * decayRow(θ, h, bytes, x, squares, ε, m): what n steps without a gradient do to a row, at once, where
  * x is the rate times the sum of their decays, `squares` the sum of the decays' squares, and m the
- * share of it that stands for those of all steps:
+ * share of q that a step finds there on average:
  * q = squares θ²; θ ← θ e^{−x / (√(h + m q) + ε)}; h ← h + q.
  *
  * e^{−u} by (12 − 6u + u²)/(12 + 6u + u²): relative error below u⁵/720.
