@@ -333,7 +333,7 @@ function valueOf(study: Study, axis: string, value: string): AxisValue | undefin
   return [...found?.values ?? [], ...found?.others ?? []].find((each) => each.value === value);
 }
 
-/** Coordinates as people read them, axes with a single value left out: `ArXiv, sinusoidal`. */
+/** Coordinates as people read them, axes with a single value left out: `Rye, oven two`. */
 export function placeText(study: Study, at: At, { all = false } = {}): string {
   const shown = study.axes.filter(({ name, values }) =>
     at[name] !== undefined && (all || values.length > 1)

@@ -143,7 +143,7 @@ export type Run<P> = (context: StageContext<P>) => Promise<void>;
 /** An input artifact as a stage sees it. */
 export interface Artifact {
   /**
-   * Coordinates of the instance that made it, `{ dataset: "imdb", seed: "0" }`; empty for an
+   * Coordinates of the instance that made it, `{ dataset: "reviews", seed: "0" }`; empty for an
    * input that is not `many`: there they are no part of the key.
    */
   readonly at: Readonly<Record<string, string>>;

@@ -24,7 +24,7 @@ const wordParams = z.strictObject({
   min_frequency: z.int().min(1).default(2),
   /** Most ids, padding (0) and unknown (1) included. */
   max_vocabulary: z.int().min(2).default(50_000),
-  /** Whose words are counted: `all` repeats the leak in the authors' ArXiv notebook. */
+  /** Whose words are counted: `all` lets the test documents' in, a leak. */
   vocabulary_over: z.enum(["train", "all"]).default("train"),
   lowercase: z.boolean().default(true),
   /** What is replaced by what before words are split, everywhere and in this order. */
@@ -66,9 +66,8 @@ export type WordParams = z.infer<typeof wordParams>;
 export type SymbolParams = z.infer<typeof symbolParams>;
 
 /**
- * Words: the authors' tokenizer of paper A: lower case, words between whitespace, ids by frequency
- * and, of equally frequent words, by first appearance. Bytes and characters: ids by value, as paper
- * B's template has them, no padding, a split being one document.
+ * Words: lower case, words between whitespace, ids by frequency and, of equally frequent words, by first
+ * appearance. Bytes and characters: ids by value, no padding, a split being one document.
  *
  * Outputs hold nothing of the params as such, so that one which changes no token changes no byte.
  */

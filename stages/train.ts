@@ -1,5 +1,5 @@
 /**
- * Stage `train`: trains the classifier of "Fusion Matters" on one corpus under one seed.
+ * Stage `train`: trains a Transformer classifier on one corpus under one seed.
  *
  * @module
  */
@@ -71,8 +71,8 @@ const params = z.strictObject({
 export type TrainParams = z.infer<typeof params>;
 
 /**
- * Trains as the authors' notebooks do, whose optimizers and schedules the text of Hallam & Tseng
- * 2026 leaves out: the best epoch is that of the highest validation accuracy, the first of equals.
+ * The best epoch is that of the highest validation accuracy, the first of equals. Which optimizer and
+ * schedule an experiment sets, and why, is in docs/protocols.md.
  */
 export const train = defineStage<TrainParams>({
   name: "train",

@@ -1,6 +1,6 @@
 /**
- * Stage `train_language`: trains the character language model of "Learning to Look Harder" on one
- * text under one seed.
+ * Stage `train_language`: trains a character language model with predicted intensities of attention on
+ * one text under one seed.
  *
  * @module
  */
@@ -53,7 +53,7 @@ export type TrainLanguageParams = z.infer<typeof params>;
  * Trains by the paper's protocol: random excerpts, AdamW with decay of matrices alone, a learning
  * rate that rises and then falls along a cosine, best weights by validation loss.
  *
- * "Learning to Look Harder", 2025, section 5; what it leaves open as in nanoGPT.
+ * What that leaves open is done as in nanoGPT: docs/protocols.md.
  */
 export const trainLanguage = defineStage<TrainLanguageParams>({
   name: "train_language",

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { project } from "../main.ts";
+import { ENCODINGS, FUSIONS } from "../models/names.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -103,6 +104,44 @@ Deno.test("only models, stages and tests know tfjs", () => {
     imports(file).some((imported) => imported.includes("tensorflow"))
   );
   assertEquals(wrong.map((file) => relative(ROOT, file)), []);
+});
+
+/** What only a paper has: its title, its authors, its data sets and the values of its axes. */
+const OF_A_PAPER = new RegExp(
+  [
+    ...[
+      "fusion matters",
+      "look harder",
+      "unordered composition",
+      "hallam",
+      "iyyer",
+      "paper [abc]\\b",
+    ],
+    ...["ag_?news", "arxiv", "imdb", "shakespeare", "enwik8", "text8", "gutenberg", "4_bypass"],
+    ...[...FUSIONS, ...ENCODINGS].filter((name) => name.includes("_")),
+    ...["sinusoidal", "gate-scalar", "nbow", "word.?dropout"],
+  ].join("|"),
+  "i",
+);
+
+Deno.test("no stage, no part of the engine and none of the analysis names a paper", () => {
+  // A stage that trains a model has what its model has.
+  const files = ["stages", "analysis", "pipeline"].flatMap(sources)
+    .filter((file) => !/\/stages\/train\w*(\.run)?\.ts$/.test(file));
+  const wrong = files.flatMap((file) =>
+    Deno.readTextFileSync(file).split("\n").flatMap((line, index) =>
+      OF_A_PAPER.test(line) ? [`${relative(ROOT, file)}:${index + 1}: ${line.trim()}`] : []
+    )
+  );
+  assertEquals(wrong, []);
+  assert(files.length > 100, "it found the files");
+  const papers = ["fusion", "intensity", "averaging"].map((name) => `experiments/${name}`);
+  const named = papers.filter((folder) =>
+    [...Deno.readDirSync(join(ROOT, folder))].some(({ name }) =>
+      OF_A_PAPER.test(Deno.readTextFileSync(join(ROOT, folder, name)))
+    )
+  );
+  assertEquals(named, papers, "it knows what papers have");
 });
 
 Deno.test("models touch no file, clock, network or global randomness", () => {

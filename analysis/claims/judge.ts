@@ -167,7 +167,7 @@ function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }:
   };
 }
 
-/** A comparison as people read it: `ArXiv, sinusoidal: Gate-Scalar − Add`. */
+/** A comparison as people read it: `Rye, oven two: Steamed − Dry`. */
 export function comparisonText(study: Study, comparison: Comparison): string {
   const { at, against, than, over } = comparison;
   const name = (of: At) =>

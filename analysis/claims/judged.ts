@@ -34,7 +34,7 @@ export interface Outcome {
 
 export interface JudgedComparison {
   readonly comparison: Comparison;
-  /** `ArXiv, sinusoidal: Gate-Scalar − Add`. */
+  /** `Rye, oven two: Steamed − Dry`. */
   readonly text: string;
   /** What the paper prints for it, as shown. */
   readonly printed: number | null;

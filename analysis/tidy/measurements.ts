@@ -34,7 +34,7 @@ export function series(rows: readonly Readonly<Record<string, string | number | 
 /**
  * Reads a measurements file.
  *
- * @param what What it should be, for the error: `evaluate.metrics of imdb/add/0`.
+ * @param what What it should be, for the error: `evaluate.metrics of reviews/0`.
  * @throws {StageError} If it is none, or its columns differ in length.
  */
 export function readMeasurements(path: string, what: string): Measurements {

@@ -128,7 +128,7 @@ export const FLAGS = {
   },
   only: {
     argument: "GLOB",
-    help: "only these instances and what they need: train, train/imdb, **/add/**",
+    help: "only these instances and what they need: train, train/short, **/0",
     commands: ["reproduce", "plan", "metrics", "graph"],
     repeated: true,
     values: "instances",

@@ -9,7 +9,7 @@ import { ConfigError } from "../errors.ts";
 /**
  * A predicate for names that match any of the patterns. `*` matches any characters within a
  * segment, `**` for any segments; a pattern also takes everything below what it names, so that
- * `train/imdb` takes `train/imdb/add/0`.
+ * `train/short` takes `train/short/wide/0`.
  *
  * @throws {ConfigError} If a pattern matches none of the names.
  */

@@ -23,7 +23,7 @@ export interface Binding {
 
 /** A stage with bound params and inputs. */
 export interface Instance {
-  /** `train/imdb/add/0`: the stage, then its coordinates in the order of its axes. */
+  /** `train/reviews/wide/0`: the stage, then its coordinates in the order of its axes. */
   readonly name: string;
   readonly node: Node;
   /** By axis in code-unit order, whatever the order of `each`: a stage that gathers sees it. */

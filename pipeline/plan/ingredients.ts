@@ -59,7 +59,7 @@ export function inputDigests(
   );
 }
 
-/** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"imdb","seed":"0"}`. */
+/** What a gathered artifact is, as text: `evaluate.metrics{"dataset":"reviews","seed":"0"}`. */
 export function label({ node, at: coordinates }: Instance, output: string): string {
   const at = Object.entries(coordinates).map(([axis, value]) => [axis, String(value)]);
   return `${node.name}.${output}${canonicalJson(Object.fromEntries(at))}`;

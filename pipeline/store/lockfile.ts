@@ -3,7 +3,7 @@
  *
  * ```text
  * # What "fusion" with profile "smoke" produces. Written by reproduce, checked by --locked.
- * train/short/sinusoidal/add/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…  "F1"=0.93
+ * train/short/wide/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…  "F1"=0.93
  * latency/short/0  latency=measured
  * ```
  *

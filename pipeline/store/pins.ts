@@ -4,7 +4,7 @@
  * ingredient of a key: a result made before its file was pinned stays valid.
  *
  * ```text
- * arxiv/test_data.txt  sha256:9c02… 1204 bytes
+ * reviews/test.txt  sha256:9c02… 1204 bytes
  * ```
  *
  * @module
