@@ -30,11 +30,7 @@ function timings(datasets = ["medium", "short"], seeds = [0, 1]): string[] {
   return datasets.flatMap((dataset) => seeds.map((seed) => `latency/${dataset}/${seed}`));
 }
 
-const FIGURES = ["accuracy", "accuracy_bars", "curves", "delta", "gates", "operators", "published"];
-const RESULTS = [
-  ...["aggregate", "aggregate_latency", "plot_latency", "report"],
-  ...FIGURES.map((figure) => `plot/${figure}`),
-];
+const RESULTS = ["aggregate", "timings", "plot", "plot_timings", "report"];
 const YAML = "experiments/fusion/experiment.yaml";
 
 Deno.test("in this project each edit re-runs exactly what it can change", async () => {
@@ -69,8 +65,13 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
     ],
     [
       "a plot's title",
-      () => project.edit(YAML, "Paired difference from add", "Paired differences from add"),
-      ["plot/delta", "report"],
+      () =>
+        project.edit(
+          "experiments/fusion/figures.yaml",
+          "title: Learning curves",
+          "title: How the models learned",
+        ),
+      ["plot", "report"],
     ],
     ["a comment and a renamed local in the train stage", () => {
       const text = project.read("stages/train.run.ts");
@@ -82,16 +83,25 @@ Deno.test("in this project each edit re-runs exactly what it can change", async 
       project.write("stages/train.run.ts", `// A comment.\n${renamed}`);
     }, []],
     [
-      "a helper that only evaluate uses",
+      "a measurement that only evaluate takes",
       () =>
         project.edit(
           "stages/evaluate.run.ts",
-          "majorityShare:",
-          "majorityShareOfTest: 0,\n    majorityShare:",
+          "majority_share:",
+          "zero: 0,\n      majority_share:",
         ),
-      // What it adds to the metrics is nothing that aggregate reads: the results are the same, and
-      // no figure is drawn again. The report leads to the metrics by their digests, which are new.
-      [...all("evaluate"), "aggregate", "report"],
+      [...all("evaluate"), ...RESULTS],
+    ],
+    [
+      "the text of a report",
+      () => project.edit("experiments/fusion/report.md", "holds the encoder", "keeps the encoder"),
+      ["report"],
+    ],
+    [
+      "a claim's tolerance on accuracies",
+      () => project.edit("experiments/fusion/claims.yaml", "tolerance: 2", "tolerance: 2.5"),
+      // The timings' claims are corrected for these, but by their number.
+      RESULTS,
     ],
     ["a tokenizer option that changes no token: cut off", () => {
       project.edit(
