@@ -13,6 +13,7 @@ export const project: Project = {
     tokenize: () => import("./stages/tokenize.ts"),
     train: () => import("./stages/train.ts"),
     evaluate: () => import("./stages/evaluate.ts"),
+    train_averaging: () => import("./stages/train_averaging.ts"),
     latency: () => import("./stages/latency.ts"),
     train_language: () => import("./stages/train_language.ts"),
     evaluate_language: () => import("./stages/evaluate_language.ts"),

@@ -25,6 +25,8 @@ export interface TokenizeOptions {
   readonly maxVocabulary: number;
   readonly vocabularyOver: "train" | "all";
   readonly lowercase: boolean;
+  /** What is replaced by what before words are split, everywhere and in this order. */
+  readonly replace?: readonly (readonly [string, string])[];
   /** At most how many documents of each split to keep. */
   readonly subset?:
     | Readonly<Partial<Record<SplitName, number | undefined>> & { seed: number }>
@@ -135,7 +137,7 @@ async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
     const { numbers: kept } = builder;
     builder.labels.push(document.label);
     builder.offsets.push(kept.length);
-    const length = numbers.add(document.text, {
+    const length = numbers.add(replaced(document.text, options.replace ?? []), {
       lowercase: options.lowercase,
       count: options.vocabularyOver === "all" || split === "train",
       limit: options.maxLength,
@@ -147,6 +149,13 @@ async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
   };
   for await (const documents of corpus.documents()) for (const each of documents) add(each);
   return { builders, numbers, duplicates, available };
+}
+
+/** A text after each replacement, whose results the next one sees. */
+function replaced(text: string, replace: readonly (readonly [string, string])[]): string {
+  // By a function: in a string, `$` would have a meaning.
+  for (const [from, to] of replace) text = text.replaceAll(from, () => to);
+  return text;
 }
 
 function summaryOf(

@@ -123,6 +123,7 @@ async function words(
     maxVocabulary: params.max_vocabulary,
     vocabularyOver: params.vocabulary_over,
     lowercase: params.lowercase,
+    replace: params.replace,
     shares: params.shares,
     subset: params.subset,
   });

@@ -27,6 +27,8 @@ const wordParams = z.strictObject({
   /** Whose words are counted: `all` repeats the leak in the authors' ArXiv notebook. */
   vocabulary_over: z.enum(["train", "all"]).default("train"),
   lowercase: z.boolean().default(true),
+  /** What is replaced by what before words are split, everywhere and in this order. */
+  replace: z.array(z.tuple([z.string().min(1), z.string()])).default([]),
   /** At most how many documents of a split to keep, each class in proportion, order unchanged. */
   subset: z.strictObject({
     train: max,

@@ -15,7 +15,8 @@ import { measure, trainStep } from "../models/training.ts";
 import { trainedFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { type DeviceStep, type DeviceTraining, onDevice } from "./training/device.ts";
+import { runTraining } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainParams } from "./train.ts";
@@ -58,7 +59,11 @@ async function trainClassifier(context: StageContext<TrainParams>): Promise<void
     start: { seed: p.seed, variant },
     progress: { epoch: 0, batches: 0, steps: 0, lossSum: 0, epochs: [], bestEpoch: 0 },
   });
-  await runTraining(context, new EpochTraining(p, { config, file, state }));
+  await runTraining(
+    context,
+    new EpochTraining(p, { config, file, state }),
+    onDevice(context, state),
+  );
   const { progress } = state;
   const history = measurementsText({
     runs: scalars({
@@ -136,7 +141,7 @@ function parts(file: TokenFile, p: TrainParams): Parts {
 }
 
 /** Epoch by epoch: shuffled batches, then an evaluation on the validation documents. */
-class EpochTraining implements Training<Progress> {
+class EpochTraining implements DeviceTraining<Progress> {
   readonly state: State;
   readonly steps: number;
   readonly #config: ClassifierConfig;
@@ -169,7 +174,7 @@ class EpochTraining implements Training<Progress> {
     return progress.epoch >= this.#params.epochs || exhausted(progress, this.#params);
   }
 
-  step(): Step {
+  step(): DeviceStep {
     const p = this.#params;
     const { progress, parameters, moments } = this.state;
     const { documents, chosen: all } = this.#parts.train;

@@ -15,7 +15,8 @@ import { encodeTensors } from "../models/safetensors.ts";
 import { gptFile } from "../models/weights.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
-import { runTraining, type Step, type Training } from "./training/loop.ts";
+import { type DeviceStep, type DeviceTraining, onDevice } from "./training/device.ts";
+import { runTraining } from "./training/loop.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainLanguageParams } from "./train_language.ts";
@@ -61,7 +62,11 @@ async function trainModel(context: StageContext<TrainLanguageParams>): Promise<v
     start: { seed: p.seed },
     progress: { steps: 0, evaluations: [], best: -1 },
   });
-  await runTraining(context, new StepTraining(p, { config, texts, state }));
+  await runTraining(
+    context,
+    new StepTraining(p, { config, texts, state }),
+    onDevice(context, state),
+  );
   const { evaluations, best } = state.progress;
   const { iteration, validationLoss } = evaluations[best]!;
   const history = measurementsText({
@@ -116,7 +121,7 @@ type Texts = Readonly<Record<"train" | "validation", ArrayLike<number>>>;
  * Step by step: random excerpts, and an evaluation before the first step, every `eval_every` steps,
  * and at the end, as in the template.
  */
-class StepTraining implements Training<Progress> {
+class StepTraining implements DeviceTraining<Progress> {
   readonly state: State;
   readonly steps: number;
   readonly #config: GptConfig;
@@ -145,7 +150,7 @@ class StepTraining implements Training<Progress> {
     return this.state.progress.steps === this.steps;
   }
 
-  step(): Step {
+  step(): DeviceStep {
     const p = this.#params;
     const { progress: { steps }, parameters, moments } = this.state;
     const loss = gptStep(parameters, {

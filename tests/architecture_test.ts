@@ -94,7 +94,7 @@ Deno.test("the command line loads no tensors, no charts and no run of a stage", 
   };
   const loaded = modules.map(({ specifier }) => specifier);
   assert(loaded.some((specifier) => specifier.endsWith("/stages/train.ts")), "it found the stages");
-  const heavy = /@tensorflow|vega|resvg|fontsource|hyparquet|tar-stream|\.run\.ts$/;
+  const heavy = /@tensorflow|npm:vega|\/vega\/|resvg|fontsource|hyparquet|tar-stream|\.run\.ts$/;
   assertEquals(loaded.filter((specifier) => heavy.test(specifier)), []);
 });
 

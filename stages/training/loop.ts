@@ -4,22 +4,19 @@
  *
  * @module
  */
-import type * as tf from "@tensorflow/tfjs";
-import { MAX_UNREAD, readScalars } from "../../models/webgpu.ts";
 import type { StageContext } from "../../pipeline/stage.ts";
-import { saveState, type TrainingState } from "./state.ts";
 
-/** One step that was sent to the device. */
-export interface Step {
-  /** Mean loss of its examples in nats; the loop disposes it. */
-  readonly loss: tf.Scalar;
+/** One step. */
+export interface Step<Loss> {
+  /** Mean loss of its examples in nats. */
+  readonly loss: Loss;
   readonly examples: number;
   readonly tokens: number;
 }
 
-/** What is trained. Between two calls `state` is all there is: from it, training can resume. */
-export interface Training<Progress extends { steps: number }> {
-  readonly state: TrainingState<Progress>;
+/** What is trained. Between two calls its state is all there is: from it, training can resume. */
+export interface Training<Progress extends { steps: number }, Loss> {
+  readonly state: { readonly progress: Progress };
   /** Steps at most. */
   readonly steps: number;
   /** Whether to evaluate before the next step. */
@@ -27,17 +24,55 @@ export interface Training<Progress extends { steps: number }> {
   evaluate(): Promise<void>;
   /** Whether it has ended; asked when no evaluation is due. */
   isDone(): boolean;
-  step(): Step;
+  step(): Step<Loss>;
   /** Takes the loss of a step over, in order of the steps, before the next evaluation or checkpoint. */
   record(loss: number, examples: number): void;
   /** The loss to show. */
   shownLoss(): number | undefined;
 }
 
+/** Losses that were not read yet. */
+export interface Losses<Loss> {
+  readonly length: number;
+  push(step: Step<Loss>): void;
+  /** Whether to read before the next step. */
+  areMany(): boolean;
+  /** Hands them over in order, and forgets them. */
+  read(record: (loss: number, examples: number) => void): Promise<void>;
+}
+
+/** Where a training computes: how its losses are read and its state is saved. */
+export interface Place<Loss> {
+  readonly losses: Losses<Loss>;
+  /** Saves the state as the newest checkpoint, where checkpoints are kept. */
+  save(): Promise<void>;
+}
+
+/** Losses that are numbers already: each is read after its step. */
+export class NumberLosses implements Losses<number> {
+  readonly #steps: Step<number>[] = [];
+
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  push(step: Step<number>): void {
+    this.#steps.push(step);
+  }
+
+  areMany(): boolean {
+    return true;
+  }
+
+  read(record: (loss: number, examples: number) => void): Promise<void> {
+    for (const { loss, examples } of this.#steps.splice(0)) record(loss, examples);
+    return Promise.resolve();
+  }
+}
+
 /** Params of the loop. */
 interface LoopParams {
   readonly checkpoint_every: number;
-  readonly chunk_tokens: number;
 }
 
 /** Milliseconds of computing after which the event loop is let in, to hear of the end. */
@@ -48,14 +83,13 @@ const YIELD_MS = 100;
  *
  * What changes no bit: how losses are grouped, when checkpoints are saved, where it was stopped.
  */
-export async function runTraining<Progress extends { steps: number }>(
+export async function runTraining<Progress extends { steps: number }, Loss>(
   context: StageContext<LoopParams>,
-  training: Training<Progress>,
+  training: Training<Progress, Loss>,
+  { losses, save }: Place<Loss>,
 ): Promise<void> {
-  const { params, stopping, checkpoints } = context;
-  const { state } = training;
-  const { progress } = state;
-  const losses = new UnreadLosses(params.chunk_tokens, context.backend === "webgpu" ? 50 : 5);
+  const { params, stopping } = context;
+  const { progress } = training.state;
   const read = () => losses.read((loss, examples) => training.record(loss, examples));
   let yielded = performance.now();
   for (;;) {
@@ -70,7 +104,7 @@ export async function runTraining<Progress extends { steps: number }>(
     }
     if (stopping.aborted || progress.steps % params.checkpoint_every === 0) {
       await read();
-      await saveState(checkpoints, state);
+      await save();
     }
     stopping.throwIfAborted();
     const loss = losses.length === 0 ? training.shownLoss() : undefined;
@@ -80,44 +114,5 @@ export async function runTraining<Progress extends { steps: number }>(
       unit: "steps",
       ...(loss === undefined ? {} : { values: { loss } }),
     });
-  }
-}
-
-/**
- * Losses that were not read yet. Reading waits for the device: on a GPU that is done seldom. But what
- * is sent there for a step takes memory until it is done, so that many tokens do not wait unread.
- */
-class UnreadLosses {
-  readonly #steps: Step[] = [];
-  readonly #maxTokens: number;
-  readonly #maxSteps: number;
-  #tokens = 0;
-
-  constructor(chunkTokens: number, maxSteps: number) {
-    this.#maxTokens = MAX_UNREAD * chunkTokens;
-    this.#maxSteps = maxSteps;
-  }
-
-  get length(): number {
-    return this.#steps.length;
-  }
-
-  push(step: Step): void {
-    this.#steps.push(step);
-    this.#tokens += step.tokens;
-  }
-
-  areMany(): boolean {
-    return this.length >= this.#maxSteps || this.#tokens >= this.#maxTokens;
-  }
-
-  /** Waits for the losses, hands them over in order, and disposes them. */
-  async read(record: (loss: number, examples: number) => void): Promise<void> {
-    if (this.length === 0) return;
-    const values = await readScalars(this.#steps.map(({ loss }) => loss));
-    const steps = this.#steps.splice(0);
-    this.#tokens = 0;
-    for (const { loss } of steps) loss.dispose();
-    for (const [i, { examples }] of steps.entries()) record(values[i]!, examples);
   }
 }

@@ -16,6 +16,7 @@ import {
 } from "../../models/parameters.ts";
 import { decodeTensors, encodeTensors, type StoredTensor } from "../../models/safetensors.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { progressMetadata, readProgress } from "./progress.ts";
 
 /** A run's tensors and its progress: with them it can be resumed, bit for bit. */
 export interface TrainingState<Progress> {
@@ -43,8 +44,7 @@ export async function saveState<Progress>(
   put("first", await moments("first"));
   put("second", await moments("second"));
   put("best", state.best);
-  const metadata = { progress: JSON.stringify(state.progress) };
-  writeCheckpoint(folder, encodeTensors({ metadata, tensors }));
+  writeCheckpoint(folder, encodeTensors({ metadata: progressMetadata(state.progress), tensors }));
 }
 
 /**
@@ -91,26 +91,13 @@ function decodeState<Progress extends object>(
     if (prefix !== "best" || values.size > 0) checkShapes(specs, values);
     return values;
   };
-  const progress: unknown = JSON.parse(metadata.progress ?? "null");
-  if (!hasForm(progress, form)) {
-    throw new SyntaxError(`its progress must have the form of ${JSON.stringify(form)}`);
-  }
   return {
     parameter: part("parameter"),
     first: part("first"),
     second: part("second"),
     best: part("best"),
-    progress,
+    progress: readProgress(metadata, form),
   };
-}
-
-/** Whether a value has the fields of another, and each the type it has there. */
-function hasForm<T extends object>(value: unknown, form: T): value is T {
-  const formOf = (fields: object) =>
-    Object.entries(fields).map(([name, field]) =>
-      `${name} ${Array.isArray(field) ? "array" : typeof field}`
-    ).sort().join();
-  return typeof value === "object" && value !== null && formOf(value) === formOf(form);
 }
 
 /** Frees a state's tensors. */

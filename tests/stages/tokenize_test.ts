@@ -2,9 +2,9 @@ import { assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes }
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { parse } from "@std/yaml";
-import { openCorpus } from "../../data/corpus.ts";
+import { type Corpus, openCorpus } from "../../data/corpus.ts";
 import { readTokenFile, type TokenSplit } from "../../data/token_file.ts";
-import { tokenizeCorpus } from "../../data/tokenize.ts";
+import { tokenizeCorpus, type Tokenized } from "../../data/tokenize.ts";
 import { download } from "../../stages/download.ts";
 import { tokenize } from "../../stages/tokenize.ts";
 import { StageError } from "../../pipeline/errors.ts";
@@ -37,7 +37,7 @@ const reference = JSON.parse(
   Deno.readTextFileSync(
     new URL("../reference/tokenizer/tokenize_reference.json", import.meta.url),
   ),
-) as Record<"ag_news" | "imdb" | "arxiv", Reference>;
+) as Record<"ag_news" | "imdb" | "imdb_replaced" | "arxiv", Reference>;
 
 async function fresh<T>(body: (directory: string) => Promise<T>): Promise<T> {
   const directory = temporaryFolder();
@@ -280,6 +280,29 @@ Deno.test("what a source says is to be removed is removed before anything is cou
   });
 });
 
+Deno.test("replacements are made everywhere, in order, before words are split", async () => {
+  await fresh(async (directory) => {
+    const input = handmade(directory, {
+      "train.csv": '"1","A - b.","c -- d... $& e - - f"\n',
+      "test.csv": '"2","x - - y","B"\n',
+    }, twoFiles);
+    const words = async (replace: [string, string][]) => {
+      const params = { replace, min_frequency: 1, vocabulary_over: "all" };
+      const { outputs } = await runStage(tokenize, params, { directory, inputs: { raw: input } });
+      const { words } = JSON.parse(Deno.readTextFileSync(outputs.vocabulary!));
+      const { train } = readTokenFile(outputs.tokens!).splits;
+      return Array.from(train!.ids, (id) => words[id - 2]).join(" ");
+    };
+    // As Python's str.replace: `"e - - f".replace(" - ", " ")` is "e - f".
+    assertEquals(
+      await words([[".", ""], [" - ", " "], [" -- ", ""], ["$&", "$&$1"]]),
+      "a b cd $&$1 e - f",
+    );
+    // Case is folded afterwards.
+    assertEquals(await words([["b", "x"], ["A", "b"]]), "b - x. c -- d... $& e - - f");
+  });
+});
+
 Deno.test("documents without a split are dealt out, each class in proportion", async () => {
   await fresh(async (directory) => {
     const lines = Array.from(
@@ -341,38 +364,75 @@ const python = {
   shares: { train: 1, validation: 0, test: 0, seed: 0 },
 } as const;
 
+/** The first 250 reviews of each class and split, and how many there are of each. */
+function firstReviews(corpus: Corpus): { corpus: Corpus; seen: Map<string, number> } {
+  const seen = new Map<string, number>();
+  const first: Corpus = {
+    ...corpus,
+    async *documents() {
+      for await (const documents of corpus.documents()) {
+        yield documents.filter(({ split, label }) => {
+          const key = `${split} ${label}`;
+          const count = seen.get(key) ?? 0;
+          seen.set(key, count + 1);
+          return count < 250;
+        });
+      }
+    },
+  };
+  return { corpus: first, seen };
+}
+
+async function reviews(directory: string) {
+  const input = await raw("imdb_labelled", directory);
+  const description = JSON.parse(Deno.readTextFileSync(input.files.get("source.json")!));
+  return firstReviews(await openCorpus(description, input.files));
+}
+
+function compareReviews({ words, tokens }: Tokenized, expected: Reference) {
+  assertEquals(sha256(words.join("\n")), expected.vocabulary);
+  for (const name of ["train", "test"]) compareSplit(tokens.splits[name]!, expected.splits[name]!);
+}
+
 Deno.test({
   name: "IMDB holds 12,500 reviews per class and split, and 1,000 get the Python script's ids",
   ignore: samples === undefined,
   async fn() {
     await fresh(async (directory) => {
-      const input = await raw("imdb_labelled", directory);
-      const description = JSON.parse(Deno.readTextFileSync(input.files.get("source.json")!));
-      const corpus = await openCorpus(description, input.files);
-      const seen = new Map<string, number>();
-      const tokenized = await tokenizeCorpus({
-        ...corpus,
-        async *documents() {
-          for await (const documents of corpus.documents()) {
-            yield documents.filter(({ split, label }) => {
-              const key = `${split} ${label}`;
-              const count = seen.get(key) ?? 0;
-              seen.set(key, count + 1);
-              return count < 250;
-            });
-          }
-        },
-      }, python);
+      const { corpus, seen } = await reviews(directory);
+      const tokenized = await tokenizeCorpus(corpus, python);
       assertEquals(Object.fromEntries(seen), {
         "train 0": 12500,
         "train 1": 12500,
         "test 0": 12500,
         "test 1": 12500,
       });
-      assertEquals(sha256(tokenized.words.join("\n")), reference.imdb.vocabulary);
-      for (const name of ["train", "test"]) {
-        compareSplit(tokenized.tokens.splits[name]!, reference.imdb.splits[name]!);
-      }
+      compareReviews(tokenized, reference.imdb);
+    });
+  },
+});
+
+Deno.test({
+  name: "1,000 reviews cleaned as paper C's experiment says get the ids of the authors' cleaning",
+  ignore: samples === undefined,
+  async fn() {
+    const experiment = new URL("../../experiments/averaging/experiment.yaml", import.meta.url);
+    const { stages } = parse(Deno.readTextFileSync(experiment)) as {
+      stages: { tokenize: { params: object } };
+    };
+    const params = tokenize.params.parse(stages.tokenize.params);
+    if (params.unit !== "word") throw new TypeError("the experiment's unit must be word");
+    await fresh(async (directory) => {
+      const { corpus } = await reviews(directory);
+      const tokenized = await tokenizeCorpus(corpus, {
+        ...python,
+        maxLength: params.max_length,
+        minFrequency: params.min_frequency,
+        maxVocabulary: params.max_vocabulary,
+        vocabularyOver: params.vocabulary_over,
+        replace: params.replace,
+      });
+      compareReviews(tokenized, reference.imdb_replaced);
     });
   },
 });

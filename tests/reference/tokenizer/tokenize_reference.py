@@ -3,11 +3,13 @@
 
     python3 tokenize_reference.py ag_news train.csv test.csv
     python3 tokenize_reference.py imdb aclImdb.tar.gz REVIEWS
+    python3 tokenize_reference.py imdb_replaced aclImdb.tar.gz REVIEWS
     python3 tokenize_reference.py arxiv papers.jsonl.gz
 
 prints JSON: per split the number of documents and tokens, length percentiles, the SHA-256 of the
 documents' ids (a document per line, ids joined by spaces) and of the labels, and the SHA-256 and
-some words of the vocabulary. `REVIEWS` takes the first so many reviews of each class and split, by
+some words of the vocabulary. "imdb_replaced" cleans reviews as preprocess_imdb.py of github.com/miyyer/dan
+does, counts the words of both splits and keeps all of them. `REVIEWS` takes the first so many reviews of each class and split, by
 name. ArXiv has no splits: every document counts, in file order, and the split is named "all".
 
 tokenize_reference.json holds what it printed for the sample files that data/sources.yaml names: see `origin`
@@ -57,6 +59,17 @@ def read_arxiv(path):
             yield "all", row["label"], row["text"]
 
 
+def replaced(line):
+    """The replacements of preprocess_imdb.py, in its order."""
+    line = line.strip().replace(".", "").replace(",", "")
+    line = line.replace(";", "").replace("<br />", " ")
+    line = line.replace(":", "").replace('"', "")
+    line = line.replace("(", "").replace(")", "")
+    line = line.replace("!", "").replace("*", "")
+    line = line.replace(" - ", " ").replace(" -- ", "")
+    return line.replace("?", "")
+
+
 def percentile(lengths, percent):
     """As numpy.percentile's default, without NumPy."""
     lengths = sorted(lengths)
@@ -65,14 +78,26 @@ def percentile(lengths, percent):
     return statistics.quantiles(lengths, n=100, method="inclusive")[percent - 1]
 
 
-def main(name, *paths, max_length=512):
-    rows = list({"ag_news": read_ag_news, "imdb": read_imdb, "arxiv": read_arxiv}[name](*paths))
+READERS = {
+    "ag_news": read_ag_news,
+    "imdb": read_imdb,
+    "imdb_replaced": read_imdb,
+    "arxiv": read_arxiv,
+}
+
+
+def main(name, *paths):
+    rows = list(READERS[name](*paths))
+    clean = name == "imdb_replaced"
+    max_length, min_frequency = (10**9, 1) if clean else (512, MIN_FREQUENCY)
+    if clean:
+        rows = [(split, label, replaced(text)) for split, label, text in rows]
     rows = [(split, label, text.lower().split()) for split, label, text in rows]
     counts = Counter()
     for split, _, words in rows:
-        if split != "test":
+        if clean or split != "test":
             counts.update(words)
-    kept = [w for w, n in counts.most_common() if n >= MIN_FREQUENCY][: MAX_VOCABULARY - 2]
+    kept = [w for w, n in counts.most_common() if n >= min_frequency][: MAX_VOCABULARY - 2]
     ids = {word: i + 2 for i, word in enumerate(kept)}
     splits = {}
     for split in dict.fromkeys(split for split, _, _ in rows):

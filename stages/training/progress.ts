@@ -1,0 +1,34 @@
+/**
+ * How far a training is, as metadata of its checkpoint.
+ *
+ * @module
+ */
+
+/** The metadata that {@linkcode readProgress} reads. */
+export function progressMetadata(progress: unknown): Record<string, string> {
+  return { progress: JSON.stringify(progress) };
+}
+
+/**
+ * The progress in a checkpoint's metadata.
+ *
+ * @param form A progress of the form that it must have.
+ * @throws {SyntaxError} If it has another.
+ */
+export function readProgress<Progress extends object>(
+  metadata: Readonly<Record<string, string>>,
+  form: Progress,
+): Progress {
+  const progress: unknown = JSON.parse(metadata.progress ?? "null");
+  if (hasForm(progress, form)) return progress;
+  throw new SyntaxError(`its progress must have the form of ${JSON.stringify(form)}`);
+}
+
+/** Whether a value has the fields of another, and each the type it has there. */
+function hasForm<T extends object>(value: unknown, form: T): value is T {
+  const formOf = (fields: object) =>
+    Object.entries(fields).map(([name, field]) =>
+      `${name} ${Array.isArray(field) ? "array" : typeof field}`
+    ).sort().join();
+  return typeof value === "object" && value !== null && formOf(value) === formOf(form);
+}
