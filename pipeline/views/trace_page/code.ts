@@ -47,7 +47,9 @@ export function codeSection(use: CodeUse): Html {
   const blob = `../store/blobs/${fingerprint.slice(0, 2)}/${fingerprint.slice(2)}`;
   return html`
     <section id="${id}" aria-labelledby="${id}.name">
-    <h3 id="${id}.name">Code of ${[...stages].join(", ")}</h3>
+    <h3 id="${id}.name">Code of ${[...stages].join(", ")}, ${fingerprint.slice(0, 8)}${id.slice(
+      `code.${fingerprint}`.length,
+    )}</h3>
     ${definitions([[
       "Fingerprint",
       html`<a href="${blob}"><code>${fingerprint}</code></a>`,

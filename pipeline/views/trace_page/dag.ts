@@ -16,7 +16,7 @@ export interface Box {
 }
 
 /** Pixels. */
-const [WIDTH, HEIGHT, ACROSS, DOWN] = [160, 40, 56, 16];
+const [WIDTH, HEIGHT, ACROSS, DOWN] = [128, 40, 40, 20];
 
 /** The boxes, those that are fed right of what feeds them, with links. */
 export function dagHtml(boxes: readonly Box[], label: string): Html {
@@ -32,7 +32,7 @@ export function dagHtml(boxes: readonly Box[], label: string): Html {
   ));
   const rows = Math.max(0, ...columns.map((own) => own.length));
   const width = columns.length * (WIDTH + ACROSS) - ACROSS + 4;
-  const height = rows * (HEIGHT + DOWN) - DOWN + 4;
+  const height = rows * (HEIGHT + DOWN) + 4;
   const lines = [...placed.values()].flatMap(({ box, x, y }) =>
     [...box.from].flatMap((name) => {
       const other = placed.get(name);
@@ -40,11 +40,15 @@ export function dagHtml(boxes: readonly Box[], label: string): Html {
       const [left, top] = [other.x + WIDTH, other.y + HEIGHT / 2];
       const [right, bottom] = [x, y + HEIGHT / 2];
       const bend = ACROSS * 0.6;
+      // A line past other columns goes between their boxes.
+      const sag = right - left > ACROSS ? (HEIGHT + DOWN) / 2 / 0.75 : 0;
+      const ways = [
+        `M${left} ${top} C${left + bend} ${top + sag}`,
+        `${right - bend} ${bottom + sag} ${right} ${bottom}`,
+      ];
       return [
         html`
-          <path
-            d="M${left} ${top} C${left + bend} ${top} ${right -
-              bend} ${bottom} ${right} ${bottom}" />
+          <path d="${ways.join(" ")}" />
         `,
       ];
     })
@@ -85,5 +89,5 @@ function columnsOf(boxes: readonly Box[]): Box[][] {
 }
 
 function shortened(name: string): string {
-  return name.length > 20 ? `${name.slice(0, 19)}…` : name;
+  return name.length > 16 ? `${name.slice(0, 15)}…` : name;
 }

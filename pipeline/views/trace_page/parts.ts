@@ -23,7 +23,7 @@ section:target > details::details-content, section:has(:target) > details::detai
 .instance > :not(summary) { margin-left: 1rem; } .instance > table { width: calc(100% - 1rem); }
 .dag svg { max-width: none; stroke: none; margin: 1rem 0; }
 .dag path { fill: none; stroke: var(--mark); opacity: .6; stroke-width: 1.5; }
-.dag rect { fill: var(--soft); stroke: var(--mark); }
+.dag rect { fill: Canvas; stroke: var(--mark); }
 .dag text { fill: CanvasText; font: 12px system-ui, sans-serif; } .dag .name { font-weight: 600; }
 .dag a:hover rect, .dag a:focus-visible rect { stroke-width: 3; }
 .search { font-size: .95rem; } .search input { font: inherit; width: min(24rem, 100%); }
