@@ -88,8 +88,9 @@ export interface Change {
   readonly seed: string;
   /** On the scale that is averaged and tested: the shown unit, or for ratios a logarithm. */
   readonly value: number;
-  /** Rows of the metric's table that it was taken from, first those that count positive. */
-  readonly rows: readonly number[];
+  /** Rows of the metric's table that it was taken from, those that count positive and negative. */
+  readonly plus: readonly number[];
+  readonly minus: readonly number[];
 }
 
 /** What is compared; the parts of a claim's comparison. */
@@ -216,7 +217,8 @@ export function changesOf(study: Study, contrast: Contrast): Change[] {
     return [{
       seed,
       value: sum(own.map(({ weight, taken }) => weight * taken!.value)),
-      rows: [...rows(true), ...rows(false)],
+      plus: rows(true),
+      minus: rows(false),
     }];
   });
 }

@@ -202,11 +202,11 @@ function valueColumns(metrics: readonly Metric[]): Making<Pair>[] {
 }
 
 /** A pair's two values, medians where a run has several rows, and their change. */
-function pairOf(study: Study, name: string, { rows, value }: Change) {
+function pairOf(study: Study, name: string, { plus, minus, value }: Change) {
   const metric = metricOf(study, name);
   const column = metric.column ?? name;
   const all = study.tidy[metric.table]!.columns[column]!;
-  const sides = ([0, 1] as const).map((side) => rows.filter((_, index) => index % 2 === side));
+  const sides = [plus, minus];
   const [first, second] = sides.map((own) =>
     median(own.map((row) => all[row] as number)) * metric.scale
   );

@@ -119,7 +119,7 @@ Deno.test("a second difference is subtracted from the first, seed by seed", () =
     than: { data: "x" },
   });
   assertEquals(values(found), [["0", 20], ["1", -10]]);
-  const { rows } = found[0]!;
+  const rows = [...found[0]!.plus, ...found[0]!.minus];
   const table = own.tidy["runs"]!;
   assertEquals(rows.map((row) => `${table.columns["data"]![row]}${table.columns["arm"]![row]}`), [
     "ya",

@@ -355,7 +355,7 @@ for (const mode of ["0o555", "0o000"]) {
     assertEquals([...Deno.readDirSync(`${store}/scratch`)], []);
     const ended = await project.reproduceBound();
     assertEquals(ended.code, 0, ended.stdout + ended.stderr);
-    assertStringIncludes(project.read("outputs/parts/1ann.txt"), "sub/b=sub/b");
+    assertStringIncludes(project.read("outputs/toy.smoke/parts/1ann.txt"), "sub/b=sub/b");
     // Of a process that was killed, the next one finds the folders as they are.
     const killed = `${store}/scratch/scratch-of-old/outputs/log`;
     Deno.mkdirSync(killed, { recursive: true });

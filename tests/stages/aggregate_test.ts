@@ -1,0 +1,136 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import type { Results, Sources } from "../../analysis/results.ts";
+import { sourceOf } from "../../analysis/results.ts";
+import { StageError } from "../../pipeline/errors.ts";
+import type { Artifact } from "../../pipeline/stage.ts";
+import { aggregate } from "../../stages/aggregate.ts";
+import { measured } from "../analysis/tidy/measured.ts";
+import { runStage } from "../rig/run_stage.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+
+const params = {
+  title: "Does decay matter?",
+  axes: {
+    decay: { title: "Decay", baseline: "none", values: { none: "No decay", strong: "Strong" } },
+  },
+  metrics: {
+    accuracy: { title: "Accuracy", unit: "percent", scale: 100, better: "greater" },
+  },
+  claims: [{
+    id: "C1",
+    statement: "Strong decay helps",
+    source: "own",
+    metric: "accuracy",
+    at: { decay: "strong" },
+    against: { decay: "none" },
+    smallest: 1,
+  }],
+  tables: {
+    main: { caption: "Accuracy", rows: ["decay"], columns: [{ metric: "accuracy" }] },
+    runs_again: {
+      caption: "Steps",
+      list: "runs",
+      columns: [{ column: "decay" }, { column: "steps" }],
+    },
+  },
+};
+
+/** What an axis that no code knows makes: an evaluation and a training for each seed. */
+function inputs(gains: readonly number[]): Artifact[] {
+  return gains.flatMap((gain, seed) =>
+    [["none", 0.5 + seed / 1000], ["strong", 0.5 + seed / 1000 + gain]].flatMap(
+      ([decay, accuracy]) => {
+        const at = { decay: String(decay), seed: String(seed) };
+        return [
+          measured(at, { runs: { accuracy: [Number(accuracy)] } }),
+          measured(at, {
+            runs: { steps: [10 * seed + (decay === "none" ? 0 : 1)] },
+            curve: { epoch: [1, 2], loss: [2, 1] },
+          }),
+        ];
+      },
+    )
+  );
+}
+
+async function aggregated(measurements: readonly Artifact[], own: unknown = params) {
+  const directory = temporaryFolder();
+  const { outputs } = await runStage(aggregate, own, { directory, inputs: { measurements } });
+  const read = (name: string) => Deno.readTextFileSync(outputs[name]!);
+  return {
+    text: read("results"),
+    results: JSON.parse(read("results")) as Results,
+    sources: JSON.parse(read("sources")) as Sources,
+    files: [...Deno.readDirSync(outputs["tables"]!)].map(({ name }) => name).sort(),
+    table: (name: string) => Deno.readTextFileSync(join(outputs["tables"]!, name)),
+  };
+}
+
+Deno.test("a grid over an axis that no code knows ends with a verdict and tables", async () => {
+  const { results, files, table } = await aggregated(inputs([0.03, 0.031, 0.029, 0.03]));
+  assertEquals(results.study.axes.map(({ name }) => name), ["decay", "seed"]);
+  assertEquals(results.study.tidy["runs"]!.length, 8);
+  assertEquals(results.study.tidy["curve"]!.length, 16);
+  assertEquals(results.claims.map(({ id, verdict }) => [id, verdict]), [["C1", "reproduced"]]);
+  assertEquals(results.missing, []);
+  assertEquals(results.tables[0]!.rows.map(([cell]) => cell), ["No decay", "Strong"]);
+  for (const file of ["main.csv", "main.md", "main.tex", "claims.md", "runs_again.csv"]) {
+    assert(files.includes(file), `${file} among ${files}`);
+  }
+  assertEquals(table("runs_again.csv").split("\n").length, 1 + 8 + 1);
+});
+
+Deno.test("every number leads to the artifact that it was read from", async () => {
+  const files = inputs([0.03, 0.03]);
+  const { results, sources } = await aggregated(files);
+  const runs = results.study.tidy["runs"]!;
+  for (let row = 0; row < runs.length; row++) {
+    for (const column of ["accuracy", "steps"]) {
+      const sha256 = sourceOf(sources, { table: "runs", row, column });
+      const file = files.find((each) => each.sha256 === sha256)!;
+      assertEquals<unknown>(file.at, {
+        decay: runs.columns["decay"]![row],
+        seed: runs.columns["seed"]![row],
+      });
+      const [value] = JSON.parse(Deno.readTextFileSync(file.path)).tables.runs[column];
+      assertEquals(value, runs.columns[column]![row]);
+    }
+  }
+});
+
+Deno.test("the results hold no digest: bytes that no number rests on redraw nothing", async () => {
+  const { text } = await aggregated(inputs([0.03, 0.03]));
+  assert(!/[0-9a-f]{64}/.test(text));
+});
+
+Deno.test("a report can be made of an incomplete grid, and what is missing is named", async () => {
+  const all = inputs([0.03, 0.03, 0.03]);
+  const { results } = await aggregated(
+    all.filter(({ at }) => at["decay"] !== "strong" || at["seed"] !== "2"),
+  );
+  assertEquals(results.missing, [{ decay: "strong", seed: "2" }]);
+  const none = await aggregated([]);
+  assertEquals(none.results.claims.map(({ verdict }) => verdict), ["not run"]);
+});
+
+Deno.test("a claim that fits several conditions of what was timed together is refused", async () => {
+  const timed = measured({ seed: "0" }, {
+    rounds: { decay: ["none", "strong"], width: ["8", "8"], round: [0, 0], ms: [1, 2] },
+  });
+  const wide = measured({ seed: "1" }, {
+    rounds: { decay: ["none", "strong"], width: ["16", "16"], round: [0, 0], ms: [1, 2] },
+  });
+  const own = {
+    ...params,
+    axes: { ...params.axes, width: { title: "Width" } },
+    metrics: { accuracy: { title: "Time", table: "rounds", column: "ms", within: "round" } },
+    tables: {},
+  };
+  await assertRejects(
+    () => aggregated([timed, wide], own),
+    StageError,
+    'Cannot judge claim "C1": at must name a value of every axis but seed, found none of "width", ' +
+      "which has 8, 16; name one, or average over them with over",
+  );
+});
