@@ -70,57 +70,33 @@ function published(project: TestProject): string[] {
   return below("outputs").filter((path) => !/^outputs\/(store|trace)\//.test(path)).sort();
 }
 
-Deno.test("outputs/ never mixes two profiles: the last run has it all, also a partial one", async () => {
+Deno.test("each experiment and profile has a folder of its own, and no run touches another's", async () => {
   using project = toyProject();
-  const parts = (names: string[]) => [...names.map((name) => `outputs/parts/${name}.txt`), PAGE];
-  const all = parts(["1ann", "1bob", "2ann", "2bob"]);
-  project.edit("experiments/toy.yaml", "  slow:\n", "  small:\n    grid: { seed: [3] }\n  slow:\n");
-  await project.executed();
-  assertEquals(published(project), all);
-  const [smoke, mine] = [project.read(PAGE), "outputs/parts/2bob.txt"];
-  project.write(mine, "changed by hand");
-  const small = await project.run(["reproduce", "--profile", "small", "--json"]);
-  assertEquals(small.code, 0, small.stdout);
-  assertEquals(published(project), parts(["2bob", "3ann", "3bob"]));
-  assertEquals(project.read(mine), "changed by hand");
-  assertEquals(
-    small.events.flatMap((event) => event.event === "note" ? [event.message] : []),
-    [
-      "outputs/ showed toy.smoke and shows toy.small now, which publishes at the same paths; run " +
-      "toy.smoke again to see it: its results are kept",
-    ],
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "  slow:\n",
+    "  small:\n    grid: { seed: [3] }\n  slow:\n",
   );
-  Deno.removeSync(project.path(mine));
-  assertEquals((await project.run(["audit"])).code, 0);
-  // Nothing runs for it, and a run of its own has nothing to say.
-  assertEquals(await project.executed(), []);
-  assertEquals([published(project), project.read(PAGE)], [all, smoke]);
-  assertEquals(
-    (await project.run(["reproduce", "--profile", "small", "--only", "gather"])).code,
-    0,
-  );
-  assertEquals(published(project), parts(["3ann", "3bob"]));
-  const again = await project.run(["reproduce", "--profile", "small", "--json"]);
-  assertEquals(again.events.filter(({ event }) => event === "note"), []);
-  assertEquals((await project.run(["audit"])).code, 0);
-});
-
-Deno.test("experiments that publish at other paths leave each other's results", async () => {
-  using project = toyProject();
   await project.executed();
   const smoke = published(project);
+  const result = project.read(PAGE);
+  assertEquals((await project.run(["reproduce", "--profile", "small"])).code, 0);
+  const small = ["parts/3ann.txt", "parts/3bob.txt", "report/page.txt"]
+    .map((path) => `outputs/toy.small/${path}`);
+  assertEquals(published(project), [...small, ...smoke]);
+  assertEquals(project.read(PAGE), result);
   project.write(
-    "experiments/other.yaml",
+    "experiments/other/experiment.yaml",
     "experiment: other\nstages:\n  word: { params: { text: Eve } }\nprofiles:\n  smoke: {}\n",
   );
   project.edit(
     "stages/word.ts",
     'exactness: "exact" }',
-    'exactness: "exact", publish: ({ text }: Params) => text === "Eve" ? "words/eve.txt" : ' +
-      '"words/" + text }',
+    'exactness: "exact", publish: () => "word.txt" }',
   );
   assertEquals((await project.run(["reproduce", "--experiment", "other"])).code, 0);
-  assertEquals(published(project), [...smoke, "outputs/words/eve.txt"]);
+  assertEquals(published(project), ["outputs/other.smoke/word.txt", ...small, ...smoke]);
+  assertEquals((await project.run(["audit"])).code, 0);
 });
 
 Deno.test("nothing is written through a symbolic link", async () => {

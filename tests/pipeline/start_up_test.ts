@@ -13,7 +13,7 @@ export const spare = defineStage({ name: "spare", params: z.unknown(), inputs: {
   project.write("main.ts", mainText(["word", "steps", "gather", "spare"]));
   const plan = await project.run(["plan"]);
   assertEquals([plan.code, plan.stderr], [0, ""]);
-  project.edit("experiments/toy.yaml", "  gather:", "  gather:\n    stage: spar");
+  project.edit("experiments/toy/experiment.yaml", "  gather:", "  gather:\n    stage: spar");
   const { code, stderr } = await project.run(["plan"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "spare is loaded");

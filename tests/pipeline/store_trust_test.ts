@@ -129,7 +129,7 @@ Deno.test("whatever is in a row of the catalogue, nothing crashes, leaves the st
     experiment: "toy",
   });
   await reproduceHere(here);
-  const files = [PAGE, "outputs/parts/1ann.txt", "lock/toy.smoke.lock"];
+  const files = [PAGE, "outputs/toy.smoke/parts/1ann.txt", "lock/toy.smoke.lock"];
   const right = files.map((path) => project.read(path));
   const traces = await tracesOf(project);
   const [ann, bob] = [traces.get("word/ann")!, traces.get("word/bob")!];

@@ -198,7 +198,7 @@ Deno.test("cells that cannot run are refused before anything runs, once, by file
       "grid.encoding=[sinusoidal, rope_attention]",
       "grid.operator=[add, concat, mul]",
     ),
-    /^experiments\/fusion\/experiment\.yaml:\d+: stages\.train\.params\.fusion: must be add where the encoding is rope_attention, [^\n]+, found "concat"$/,
+    /^--set grid\.operator=\S+ \S+ \S+: must be add where the encoding is rope_attention, [^\n]+, found "concat"\n {2}from experiments\/fusion\/experiment\.yaml:\d+: stages\.train\.params\.fusion: \$operator$/,
   );
   const heads = "must divide d_model, 32, found 3";
   for (const experiment of ["fusion", "intensity"]) {
