@@ -5,7 +5,7 @@
  */
 import type { Experiment } from "../config/experiment.ts";
 import { broken } from "../config/issues.ts";
-import type { Feed, Surroundings, Violation } from "../stage.ts";
+import type { Feed, Names, Surroundings, Violation } from "../stage.ts";
 import type { Graph, Instance } from "./graph.ts";
 
 /** What an instance is in the midst of. */
@@ -25,7 +25,7 @@ export function surroundingsOf(
         return {
           ...{ node: from, output, each, measures },
           at: bound.map(({ at }) => asText(at)),
-          holds: holds && [...new Set(bound.flatMap(({ params }) => holds(params)))],
+          holds: holds && together(bound.map(({ params }) => holds(params))),
         };
       }),
     ] as const
@@ -37,6 +37,14 @@ export function surroundingsOf(
     ),
     inputs: Object.fromEntries(feeds),
   };
+}
+
+/** Each name of each kind once. */
+function together(all: readonly Names[]): Names {
+  const kinds = new Set(all.flatMap((names) => Object.keys(names)));
+  return Object.fromEntries(
+    [...kinds].map((kind) => [kind, [...new Set(all.flatMap((names) => names[kind] ?? []))]]),
+  );
 }
 
 function asText(at: Instance["at"]): Record<string, string> {

@@ -17,7 +17,7 @@ const stages = [
       scores: {
         ...file,
         measures: { runs: ["accuracy"] },
-        holds: ({ parts }) => [`parts_of_${parts}`],
+        holds: ({ parts }) => ({ part: [`parts_of_${parts}`] }),
       },
       weights: file,
     },
@@ -117,7 +117,7 @@ Deno.test("a check sees all axes, this run's grid and what feeds each input", as
       each: ["size", "seed"],
       at: [{ seed: "7", size }],
       measures: { runs: ["accuracy"] },
-      holds: ["parts_of_2"],
+      holds: { part: ["parts_of_2"] },
     }],
   });
   const axes = { size: ["s", "m", "l"], seed: ["7", "1", "2", "3"] };
