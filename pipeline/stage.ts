@@ -38,6 +38,8 @@ export interface OutputSpec<P> {
    * stands for coordinates of inputs that were measured beside each other. In no key.
    */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
+  /** An input whose measures are in it, as they came. In no key. */
+  readonly gathers?: string;
   /** Names of what params say is in it, by kind: `{ table: ["main"] }`, to be checked likewise. In no key. */
   readonly holds?: (params: P) => Names;
 }

@@ -41,6 +41,7 @@ export const aggregate = defineStage<AggregateParams>({
     results: {
       kind: "file",
       exactness: "numeric",
+      gathers: "measurements",
       holds: ({ tables, metrics, published }) => ({
         table: tables.map(([name]) => name),
         metric: Object.keys(metrics),

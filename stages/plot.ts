@@ -31,7 +31,13 @@ export const plot = defineStage({
   check({ figures }, { axes, inputs: { results } }) {
     const metrics = namesIn(results, "metric");
     const sources = namesIn(results, "source");
-    const known = { axes, ...metrics && { metrics }, ...sources && { sources } };
+    const tables = results && Object.assign({}, ...results.map(({ measures }) => measures));
+    const known = {
+      axes,
+      ...metrics && { metrics },
+      ...sources && { sources },
+      ...tables && { tables },
+    };
     return figureViolations(figures, known)
       .map(({ path, message }) => ({ path: ["figures", ...path], message }));
   },

@@ -18,12 +18,12 @@ export function surroundingsOf(
       input,
       references.map(({ node: from, output }): Feed => {
         const { each, stage } = nodes.get(from)!;
-        const { measures = {}, holds } = stage.outputs[output]!;
+        const { holds } = stage.outputs[output]!;
         const bound = inputs[input]!.filter(({ instance, output: own }) =>
           instance.node.name === from && own === output
         ).map(({ instance }) => instance);
         return {
-          ...{ node: from, output, each, measures },
+          ...{ node: from, output, each, measures: measuresOf(nodes, from, output) },
           at: bound.map(({ at }) => asText(at)),
           holds: holds && together(bound.map(({ params }) => holds(params))),
         };
@@ -37,6 +37,14 @@ export function surroundingsOf(
     ),
     inputs: Object.fromEntries(feeds),
   };
+}
+
+/** What an output measures, with what it gathered. */
+function measuresOf(nodes: Experiment["nodes"], name: string, output: string): Names {
+  const { stage, inputs } = nodes.get(name)!;
+  const { measures = {}, gathers } = stage.outputs[output]!;
+  const gathered = gathers === undefined ? [] : inputs[gathers] ?? [];
+  return together([measures, ...gathered.map((own) => measuresOf(nodes, own.node, own.output))]);
 }
 
 /** Each name of each kind once. */
