@@ -175,9 +175,18 @@ export function conditionsOf(study: Study, name: string, where: Where = {}): Con
     return {
       at: atOf(table, group[0]!, axes),
       runs,
-      ...(metric.change === "ratio" ? summarizeRatios : summarize)(values, study.confidence),
+      ...summaryOf(metric, values, study.confidence),
     };
   });
+}
+
+/** A sample of a metric's values; of one compared by ratios, the mean is geometric. */
+export function summaryOf(
+  { change }: Pick<Metric, "change">,
+  values: readonly number[],
+  confidence: number,
+): SampleSummary {
+  return (change === "ratio" ? summarizeRatios : summarize)(values, confidence);
 }
 
 /** The geometric mean with its interval; the standard deviation is the values' own. */

@@ -38,9 +38,14 @@ export interface OutputSpec<P> {
    * stands for coordinates of inputs that were measured beside each other. In no key.
    */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
-  /** Names of the tables or figures in it, to be checked likewise. In no key. */
-  readonly holds?: (params: P) => readonly string[];
+  /** An input whose measures are in it, as they came. In no key. */
+  readonly gathers?: string;
+  /** Names of what params say is in it, by kind: `{ table: ["main"] }`, to be checked likewise. In no key. */
+  readonly holds?: (params: P) => Names;
 }
+
+/** Names by the kind of what they name. */
+export type Names = Readonly<Record<string, readonly string[]>>;
 
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
 export interface InputSpec {
@@ -91,7 +96,13 @@ export interface Feed {
   readonly at: readonly Readonly<Record<string, string>>[];
   readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
   /** Of all of them; `undefined` if the stage does not say. */
-  readonly holds: readonly string[] | undefined;
+  readonly holds: Names | undefined;
+}
+
+/** The names of a kind in what feeds an input; `undefined` unless all of it says. */
+export function namesIn(feeds: readonly Feed[] | undefined, kind: string): string[] | undefined {
+  const all = feeds?.map(({ holds }) => holds?.[kind]);
+  return all === undefined || all.includes(undefined) ? undefined : all.flatMap((own) => own!);
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */

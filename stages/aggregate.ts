@@ -41,7 +41,12 @@ export const aggregate = defineStage<AggregateParams>({
     results: {
       kind: "file",
       exactness: "numeric",
-      holds: ({ tables }) => tables.map(([name]) => name),
+      gathers: "measurements",
+      holds: ({ tables, metrics, published }) => ({
+        table: tables.map(([name]) => name),
+        metric: Object.keys(metrics),
+        source: published.map(({ source }) => source),
+      }),
     },
     // Which artifacts the results were read from.
     sources: { kind: "file", exactness: "numeric" },

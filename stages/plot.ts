@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { figureViolations } from "../analysis/figures/check.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
-import { defineStage } from "../pipeline/stage.ts";
+import { defineStage, namesIn } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   figures: figuresSchema.describe("Figures by name, which is their file's"),
@@ -25,10 +25,20 @@ export const plot = defineStage({
       kind: "folder",
       exactness: "numeric",
       publish: () => "figures",
-      holds: ({ figures }) => Object.keys(figures),
+      holds: ({ figures }) => ({ figure: Object.keys(figures) }),
     },
   },
-  check: ({ figures }, { axes }) =>
-    figureViolations(figures, { axes })
-      .map(({ path, message }) => ({ path: ["figures", ...path], message })),
+  check({ figures }, { axes, inputs: { results } }) {
+    const metrics = namesIn(results, "metric");
+    const sources = namesIn(results, "source");
+    const tables = results && Object.assign({}, ...results.map(({ measures }) => measures));
+    const known = {
+      axes,
+      ...metrics && { metrics },
+      ...sources && { sources },
+      ...tables && { tables },
+    };
+    return figureViolations(figures, known)
+      .map(({ path, message }) => ({ path: ["figures", ...path], message }));
+  },
 });

@@ -5,7 +5,7 @@
  * @module
  */
 import { z } from "zod";
-import { defineStage, type Feed } from "../pipeline/stage.ts";
+import { defineStage, namesIn } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   text: z.string().optional().describe("Markdown with {{table NAME}} and the like"),
@@ -28,19 +28,15 @@ export const report = defineStage({
   async check({ text }, { inputs }) {
     if (text === undefined) return [];
     const { textViolations } = await import("../analysis/page/markdown.ts");
-    const { BUILT_IN } = await import("../analysis/tables/tables.ts");
-    const tables = namesOf(inputs["results"]);
-    const known = { table: tables && [...tables, ...BUILT_IN], figure: namesOf(inputs["figures"]) };
+    const { BUILT_IN } = await import("../analysis/spec/tables.ts");
+    const tables = namesIn(inputs["results"] ?? [], "table");
+    const known = {
+      table: tables && [...tables, ...BUILT_IN],
+      figure: namesIn(inputs["figures"] ?? [], "figure"),
+    };
     return textViolations(text, known).map(({ path, message }) => ({
       path: ["text", ...path],
       message,
     }));
   },
 });
-
-/** What several outputs hold, if all of them say. */
-function namesOf(feeds: readonly Feed[] = []): string[] | undefined {
-  return feeds.some(({ holds }) => holds === undefined)
-    ? undefined
-    : feeds.flatMap(({ holds }) => holds!);
-}

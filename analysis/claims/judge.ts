@@ -6,7 +6,7 @@
 import type { Claim, Comparison } from "../spec/claims.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { signedRankTest } from "../statistics/rank_tests.ts";
-import { alphaOf, summarize } from "../statistics/sample.ts";
+import { alphaOf, FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
 import {
   axisOf,
   changesOf,
@@ -148,13 +148,14 @@ function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }:
     interval && [shown(interval[0]), Math.min(max, shown(interval[1]))] as const;
   const summary = sample.length === 0 ? null : summarize(sample, study.confidence);
   const { confidence } = study;
+  const few = sample.length < FEWEST_FOR_INTERVAL;
   const signed = question.test === "difference" || question.test === "sign";
   return {
     n: sample.length,
     mean: summary && shown(summary.mean),
     sd: summary === null || summary.sd === null ? null : shown(summary.sd),
-    interval: shownInterval(summary?.interval ?? null),
-    bootstrap: shownInterval(bootstrapInterval(sample, { confidence })),
+    interval: few ? null : shownInterval(summary?.interval ?? null),
+    bootstrap: few ? null : shownInterval(bootstrapInterval(sample, { confidence })),
     positive: sample.filter((value) => value > 0).length,
     negative: sample.filter((value) => value < 0).length,
     test: TESTS[question.test],

@@ -9,6 +9,12 @@ import { ordered } from "./ordered.ts";
 
 const text = z.string().min(1);
 
+/** The name of a table or a figure, which is also its files'. */
+export const fileNameSchema = z.string().regex(
+  /^[a-z][a-z0-9_]*$/,
+  "must be lower-case letters, digits and underscores, starting with a letter",
+);
+
 /** Some coordinates: axis to value, or to several. */
 export const whereSchema = z.record(
   z.string(),

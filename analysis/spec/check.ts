@@ -6,12 +6,13 @@
  */
 import type { Surroundings, Violation } from "../../pipeline/stage.ts";
 import { suggestion } from "../../pipeline/suggestion.ts";
-import { askedBy } from "../claims/expected.ts";
+import { askedBy, comparisonsOf } from "../claims/expected.ts";
+import { keyOf, partsOf } from "../study.ts";
 import { AGAINST, publishedValues } from "../tidy/study_of.ts";
 import type { Axes, Metrics } from "./axes.ts";
-import type { Claim } from "./claims.ts";
+import type { Claim, Comparison } from "./claims.ts";
 import type { Paper, Published } from "./published.ts";
-import type { ListTable, SummaryTable, Tables } from "./tables.ts";
+import { BUILT_IN, type ListTable, type SummaryTable, type Tables } from "./tables.ts";
 
 /** What is checked: the parts of an aggregate's params that name something. */
 export interface Named {
@@ -67,6 +68,12 @@ export function checkNames(named: Named, known: Known): Violation[] {
   checker.paper();
   named.claims.forEach((claim, index) => checker.claim(claim, index));
   for (const [name, spec] of Object.entries(named.tables)) {
+    if (BUILT_IN.includes(name) || name.startsWith("every_")) {
+      checker.found.push({
+        path: ["tables", name],
+        message: "must have another name: every analysis has a table of this one",
+      });
+    }
     if ("list" in spec) checker.list(["tables", name], spec);
     else checker.summary(["tables", name], spec);
   }
@@ -170,9 +177,11 @@ class Checker {
     this.#parts(path, claim, claim.metric);
     claim.compare.forEach((own, each) => {
       const place = [...path, "compare", each];
+      const written = Object.keys(own).length === 0 ? path : place;
       const metric = own.metric ?? claim.metric;
       this.#parts(place, own, metric);
       if (metric === undefined) return this.#add(place, "a comparison must have a metric");
+      this.#sides(written, comparisonsOf(claim)[each]!);
       const over = { ...claim.over, ...own.over };
       const named = { ...claim.at, ...own.at, ...over };
       const lacking = this.#tableOf(metric)?.axes.filter((axis) =>
@@ -182,11 +191,34 @@ class Checker {
         return;
       }
       this.#add(
-        Object.keys(own).length === 0 ? path : place,
+        written,
         `at must name a value of every axis of the metric's runs but ${this.#named.seeds}, found ` +
           `none of ${lacking.join(" or ")}; name it, or average over its values with over`,
       );
     });
+  }
+
+  /** Whether a comparison has two sides that differ, where its test needs them, under every seed. */
+  #sides(path: Path, comparison: Comparison): void {
+    const { at, against, than, over, test } = comparison;
+    const { seeds } = this.#named;
+    if ([at, against ?? {}, than ?? {}, over].some((part) => seeds in part)) {
+      this.#add(path, `a comparison must be of all values of ${seeds}, found some of them named`);
+    }
+    if (against === null) {
+      if (test === "difference" || test === "sign") {
+        this.#add(
+          path,
+          `the test ${test} needs against, found none; name what differs in the condition to ` +
+            "compare with, or judge the values themselves by the test within",
+        );
+      }
+      return;
+    }
+    const same = partsOf(comparison).find(({ place, minus }) => keyOf(place) === keyOf(minus!));
+    if (same === undefined) return;
+    const place = Object.entries(same.place).map(([axis, value]) => `${axis} ${value}`).join(", ");
+    this.#add(path, `against must differ from at, found ${place} compared with itself`);
   }
 
   /** What a claim and its comparisons may both say. */
@@ -221,8 +253,16 @@ class Checker {
     const table = this.#table(spec.table === "runs" ? path : [...path, "table"], spec.table);
     if (table === undefined) return;
     this.#where([...path, "where"], spec.where, table);
-    spec.rows.forEach((axis, i) => this.#axis([...path, "rows", i], axis, table));
-    if (spec.across !== undefined) this.#axis([...path, "across"], spec.across, table);
+    spec.rows.forEach((axis, i) => {
+      this.#axis([...path, "rows", i], axis, table);
+      if (spec.rows.indexOf(axis) < i) this.#add([...path, "rows", i], `"${axis}" is there twice`);
+    });
+    if (spec.across !== undefined) {
+      this.#axis([...path, "across"], spec.across, table);
+      if (spec.rows.includes(spec.across)) {
+        this.#add([...path, "across"], `must be no axis of rows, found "${spec.across}"`);
+      }
+    }
     if (spec.published !== undefined) this.#source([...path, "published"], spec.published);
     spec.columns.forEach((measure, i) => {
       const place = [...path, "columns", i];
@@ -231,7 +271,14 @@ class Checker {
       if (measure.source !== undefined) this.#source([...place, "source"], measure.source);
       const own = this.#tableOf(measure.metric) ?? table;
       this.#at([...place, "against"], measure.against ?? {}, own);
-      measure.over.forEach((axis, each) => this.#axis([...place, "over", each], axis, own));
+      measure.over.forEach((axis, each) => {
+        this.#axis([...place, "over", each], axis, own);
+        if (![...spec.rows, spec.across].includes(axis)) return;
+        this.#add(
+          [...place, "over", each],
+          `must be an axis that has no rows or columns of its own, found "${axis}"`,
+        );
+      });
       this.#where([...place, "where"], measure.where ?? {}, own);
     });
   }

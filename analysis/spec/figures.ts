@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { atSchema, whereSchema } from "./axes.ts";
+import { atSchema, fileNameSchema, whereSchema } from "./axes.ts";
 
 const common = {
   title: z.string().min(1),
@@ -112,7 +112,7 @@ const vegaLite = z.strictObject({
 
 /** Figures by name, which is their file's; in display order. */
 export const figuresSchema = z.record(
-  z.string(),
+  fileNameSchema,
   z.discriminatedUnion("template", [forest, published, bars, curves, diagram, vegaLite]),
 );
 export type Figures = z.infer<typeof figuresSchema>;

@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { atSchema, whereSchema } from "./axes.ts";
+import { atSchema, fileNameSchema, whereSchema } from "./axes.ts";
 
 /** What a cell shows of a condition's runs. */
 export const SHOWS = [
@@ -66,8 +66,14 @@ const list = z.strictObject({
   group: z.string().optional().describe("Axis whose equal values are shown once"),
 });
 
+/** Names of tables that every analysis has; declared ones have others. */
+export const BUILT_IN: readonly string[] = [
+  ...["claims", "comparisons", "chances", "paper_figures", "paper_tables", "findings"],
+  ...["every_run", "every_pair"],
+];
+
 /** Tables by name, which is their file's; in display order. */
-export const tablesSchema = z.record(z.string(), z.union([summary, list]));
+export const tablesSchema = z.record(fileNameSchema, z.union([summary, list]));
 export type SummaryTable = z.infer<typeof summary>;
 export type ListTable = z.infer<typeof list>;
 export type Tables = z.infer<typeof tablesSchema>;

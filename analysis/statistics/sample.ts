@@ -63,6 +63,9 @@ export function alphaOf(confidence: number): number {
   return Math.round((1 - confidence) * 1e12) / 1e12;
 }
 
+/** The fewest values whose interval is shown: of two it is as wide as chance has it. */
+export const FEWEST_FOR_INTERVAL = 3;
+
 /** Sum in the order given. */
 export function sum(values: readonly number[]): number {
   let total = 0;

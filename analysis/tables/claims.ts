@@ -19,10 +19,18 @@ const VERDICTS: readonly Verdict[] = [
 /** One row per claim. */
 export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): Table {
   const theirs = claims.some(({ source }) => source === "paper");
+  const ours = claims.some(({ source }) => source === "own");
+  // Without a word, what synthetic data say would read as a claim of the paper that held.
+  const whose = ({ source }: JudgedClaim) => theirs && source === "own" ? "Our own: " : "";
   return tableOf<JudgedClaim>(claims, [
     words("Claim", "claim", ({ id }) => id),
     only("source", ({ source }) => source),
-    words("What it says", "statement", ({ statement }) => statement),
+    words(
+      "What it says",
+      "statement",
+      ({ statement }) => statement,
+      (claim) => whose(claim) + claim.statement,
+    ),
     words(
       "Verdict here",
       "verdict",
@@ -45,15 +53,18 @@ export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): T
     figures("p of the opposite", "p_opposite", ({ against }) => against, probability),
   ], {
     id: "claims",
-    caption: `${theirs ? "The paper's claims" : "The claims"} and what became of them`,
+    caption: `${theirs && !ours ? "The paper's claims" : "The claims"} and what became of them`,
     named: ({ id }) => [id],
     notes: [
       "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
       "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
       "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
       "ruled out. Underpowered: too few seeds to tell. A claim's p-value is the largest of its " +
-      "comparisons', since all must hold, corrected over the claims. What ran on a sample of the " +
-      "data or with a smaller model has a verdict, but leaves open whether the paper's claim holds.",
+      "comparisons', since all must hold, corrected over the claims." +
+      (theirs
+        ? " What ran on a sample of the data or with a smaller model has a verdict, but leaves " +
+          "open whether the paper's claim holds."
+        : ""),
     ],
   });
 }
@@ -89,7 +100,7 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
     words("Claim", "claim", ({ claim }) => claim.id),
     words("What is compared", "compared", ({ text }) => text),
     only("metric", ({ metric }) => metric),
-    words("Verdict", "verdict", ({ verdict }) => verdict),
+    words("Verdict alone", "verdict", ({ verdict }) => verdict),
     only("data", ({ provenance }) => provenance),
     figures("Seeds", "n", ({ n }) => n),
     figures("Mean", "mean", ({ mean }) => mean, (mean, { show, to }) => linked(show(mean), to)),
@@ -114,10 +125,12 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
   ], {
     id: "comparisons",
     caption: "What each verdict rests on",
-    named: ({ claim, text }) => [claim.id, text],
+    named: ({ claim, text }) => claim.comparisons.length === 1 ? [claim.id] : [claim.id, text],
     anchors,
     breaks: anchors.slice(1).map(([row]) => row - 1),
     notes: [
+      "Verdict alone: what this comparison would be if it were the only one; a claim's verdict needs " +
+      "all of its comparisons, and is corrected over the claims.",
       "Seeds needed: for the deciding test, at the level that decides, to find the printed " +
       "difference, or where none is printed the smallest that matters, nine times out of ten at " +
       "the spread seen here.",

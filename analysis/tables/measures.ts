@@ -5,8 +5,16 @@
  */
 import type { Metric, Where } from "../spec/axes.ts";
 import type { Measure } from "../spec/tables.ts";
-import { summarize } from "../statistics/sample.ts";
-import { changesOf, keyOf, metricOf, rowsAt, shownChange, type Study } from "../study.ts";
+import { FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import {
+  changesOf,
+  keyOf,
+  metricOf,
+  rowsAt,
+  shownChange,
+  type Study,
+  summaryOf,
+} from "../study.ts";
 import type { At } from "../tidy/table.ts";
 import { cutOff, formatsOf, intervalText, NONE, rangeText, signed } from "./format.ts";
 import { baselineOf, completed, everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
@@ -44,6 +52,8 @@ export interface Place {
   /** Axes of rows and columns, the first that has a baseline is that of changes. */
   readonly axes: readonly string[];
 }
+
+const TOO_FEW = `needs ${FEWEST_FOR_INTERVAL} seeds`;
 
 const PLAIN: Metric = {
   title: "",
@@ -151,7 +161,7 @@ function valueCell(cell: Cell): Shown {
   const runs = changesOf(study, { metric: name, at, against: null, over })
     .map(({ value }) => value).filter(Number.isFinite);
   if (runs.length === 0) return wordsCell(cell);
-  const { n, mean, sd, interval } = summarize(runs, study.confidence);
+  const { n, mean, sd, interval } = summaryOf(metric, runs, study.confidence);
   const to = Object.keys(over).length > 0
     ? `#${everyId(metric.table)}`
     : `#${runsAnchor(study, metric.table, at)}`;
@@ -164,7 +174,7 @@ function valueCell(cell: Cell): Shown {
     case "sd":
       return { text: sd === null ? NONE : value(sd), to, values: [sd] };
     case "interval": {
-      if (interval === null) return { ...cell.none, text: "needs 2 seeds" };
+      if (interval === null || n < FEWEST_FOR_INTERVAL) return { ...cell.none, text: TOO_FEW };
       const cut = cutOff(metric, interval);
       return { text: intervalText(cut, value), to, values: cut };
     }
@@ -184,7 +194,7 @@ function changeCell(cell: Cell): Shown {
     .filter(Number.isFinite);
   if (changes.length === 0) return none;
   const to = linkOfPairs(sheet, contrast);
-  const { mean, sd, interval } = summarize(changes, sheet.study.confidence);
+  const { n, mean, sd, interval } = summarize(changes, sheet.study.confidence);
   const shown = (value: number) => shownChange(metric, value);
   const { value, change } = formatsOf(metric, measure.digits);
   switch (measure.show) {
@@ -192,7 +202,7 @@ function changeCell(cell: Cell): Shown {
       if (sd === null) return none;
       return { text: value(shown(sd)), to, values: [shown(sd)] };
     case "change_interval": {
-      if (interval === null) return { ...none, text: "needs 2 seeds" };
+      if (interval === null || n < FEWEST_FOR_INTERVAL) return { ...none, text: TOO_FEW };
       const ends = [shown(interval[0]), shown(interval[1])] as const;
       return { text: intervalText(ends, change), to, values: ends };
     }

@@ -98,9 +98,10 @@ function camel(words: readonly string[]): string {
   return name.startsWith("end") ? `the${joined}` : name;
 }
 
-/** A digit by its name, any other character by that of its code: `-` is `CodeTwoD`. */
+/** A digit by its name, a minus sign as `Minus`, any other character by that of its code: `-` is `CodeTwoD`. */
 function spelled(mark: string): string {
   if (/^\d$/.test(mark)) return DIGITS[Number(mark)]!;
+  if (mark === "\u2212") return "Minus";
   const code = [...mark.codePointAt(0)!.toString(16)];
   return `Code${code.map((digit) => DIGITS[Number(digit)] ?? digit.toUpperCase()).join("")}`;
 }

@@ -149,11 +149,12 @@ export function notesOn(
     ...shown.filter((note) => note !== null),
     ...(kinds.has("sample")
       ? [
-        "A row of sampled data is not a measurement on the paper's data set: less was trained and " +
-        "tested on.",
+        `A row of sampled data is not a measurement on the ${
+          study.published.length > 0 ? "paper's" : "whole"
+        } data set: less was trained and tested on.`,
       ]
       : []),
-    ...(kinds.has("synthetic")
+    ...(kinds.has("synthetic") && study.published.length > 0
       ? ["Synthetic data has no counterpart in the paper; its rows check the pipeline only."]
       : []),
     ...(timed ? ["Timings are of the machine that these runs were on, and differ each time."] : []),

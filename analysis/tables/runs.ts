@@ -54,7 +54,7 @@ function everyOf({ study }: Sheet, table: TidyTable, specs: Tables): Table | nul
         ...listedColumns(specs, table).filter(({ column }) => !known.has(column)),
       ],
     };
-  const titles = metrics.map(([, { title }]) => title.toLowerCase()).join(", ");
+  const titles = [...new Set(metrics.map(([, { title }]) => title.toLowerCase()))].join(", ");
   const of = made.study.tidy[table.name]!;
   return listTable(made.study, {
     id: everyId(table.name),
@@ -162,10 +162,18 @@ export function everyPair({ study, pairs }: Sheet): Table {
     anchors: rows.flatMap(({ anchor }, index): [number, string][] =>
       rows[index - 1]?.anchor === anchor ? [] : [[index, anchor]]
     ),
-    notes: notesOn(study, {
-      places: rows.map(({ at }) => at),
-      timed: metrics.some(({ timed }) => timed === true),
-    }),
+    notes: [
+      ...metrics.some(({ within }) => within !== undefined)
+        ? [
+          "Of a run with several rows its median is shown; a change is the median of those within " +
+          "a round, not that of the two medians.",
+        ]
+        : [],
+      ...notesOn(study, {
+        places: rows.map(({ at }) => at),
+        timed: metrics.some(({ timed }) => timed === true),
+      }),
+    ],
   });
 }
 

@@ -15,12 +15,6 @@ import { everyPair, everyRun } from "./runs.ts";
 import { summaryTable } from "./summary.ts";
 import type { Table } from "./table.ts";
 
-/** Ids of tables that every analysis has; declared ones have others. */
-export const BUILT_IN: readonly string[] = [
-  ...["claims", "comparisons", "chances", "paper_figures", "paper_tables", "findings"],
-  ...["every_run", "every_pair"],
-];
-
 /**
  * The declared tables, then what can't be forgotten: claims and what they rest on, the paper's own
  * numbers, every run and every pair. A table without rows is left out.

@@ -5,7 +5,7 @@
  */
 import type { Experiment } from "../config/experiment.ts";
 import { broken } from "../config/issues.ts";
-import type { Feed, Surroundings, Violation } from "../stage.ts";
+import type { Feed, Names, Surroundings, Violation } from "../stage.ts";
 import type { Graph, Instance } from "./graph.ts";
 
 /** What an instance is in the midst of. */
@@ -18,14 +18,14 @@ export function surroundingsOf(
       input,
       references.map(({ node: from, output }): Feed => {
         const { each, stage } = nodes.get(from)!;
-        const { measures = {}, holds } = stage.outputs[output]!;
+        const { holds } = stage.outputs[output]!;
         const bound = inputs[input]!.filter(({ instance, output: own }) =>
           instance.node.name === from && own === output
         ).map(({ instance }) => instance);
         return {
-          ...{ node: from, output, each, measures },
+          ...{ node: from, output, each, measures: measuresOf(nodes, from, output) },
           at: bound.map(({ at }) => asText(at)),
-          holds: holds && [...new Set(bound.flatMap(({ params }) => holds(params)))],
+          holds: holds && together(bound.map(({ params }) => holds(params))),
         };
       }),
     ] as const
@@ -37,6 +37,22 @@ export function surroundingsOf(
     ),
     inputs: Object.fromEntries(feeds),
   };
+}
+
+/** What an output measures, with what it gathered. */
+function measuresOf(nodes: Experiment["nodes"], name: string, output: string): Names {
+  const { stage, inputs } = nodes.get(name)!;
+  const { measures = {}, gathers } = stage.outputs[output]!;
+  const gathered = gathers === undefined ? [] : inputs[gathers] ?? [];
+  return together([measures, ...gathered.map((own) => measuresOf(nodes, own.node, own.output))]);
+}
+
+/** Each name of each kind once. */
+function together(all: readonly Names[]): Names {
+  const kinds = new Set(all.flatMap((names) => Object.keys(names)));
+  return Object.fromEntries(
+    [...kinds].map((kind) => [kind, [...new Set(all.flatMap((names) => names[kind] ?? []))]]),
+  );
 }
 
 function asText(at: Instance["at"]): Record<string, string> {

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
 import { ConfigError } from "../../pipeline/errors.ts";
-import { checkInstances } from "../../pipeline/plan/surroundings.ts";
+import { checkInstances, surroundingsOf } from "../../pipeline/plan/surroundings.ts";
 import { defineStage, type Stage, type Surroundings } from "../../pipeline/stage.ts";
 import { loadFiles } from "../rig/experiment.ts";
 import { toyProject, writeStage } from "../rig/project.ts";
@@ -17,7 +17,7 @@ const stages = [
       scores: {
         ...file,
         measures: { runs: ["accuracy"] },
-        holds: ({ parts }) => [`parts_of_${parts}`],
+        holds: ({ parts }) => ({ part: [`parts_of_${parts}`] }),
       },
       weights: file,
     },
@@ -117,7 +117,7 @@ Deno.test("a check sees all axes, this run's grid and what feeds each input", as
       each: ["size", "seed"],
       at: [{ seed: "7", size }],
       measures: { runs: ["accuracy"] },
-      holds: ["parts_of_2"],
+      holds: { part: ["parts_of_2"] },
     }],
   });
   const axes = { size: ["s", "m", "l"], seed: ["7", "1", "2", "3"] };
@@ -126,6 +126,29 @@ Deno.test("a check sees all axes, this run's grid and what feeds each input", as
     { axes, grid, inputs: feed("s") },
     { axes, grid, inputs: feed("m") },
   ]);
+});
+
+Deno.test("a check sees what an input gathered from further up measures", () => {
+  const gather = defineStage({
+    ...{ name: "gather", params: z.strictObject({}), inputs: { scores: { many: true } } },
+    outputs: { all: { ...file, gathers: "scores" } },
+  });
+  const draw = defineStage({
+    ...{ name: "draw", params: z.strictObject({}), inputs: { all: {} }, outputs: { out: file } },
+  });
+  const text = FILE.replace(
+    "profiles:",
+    "  gather: { inputs: { scores: measure.scores } }\n  draw: { inputs: { all: gather.all } }\n" +
+      "profiles:",
+  );
+  const files = { "experiment.yaml": text, "rows.csv": "value\n", "text.md": "" };
+  const { experiment, graph } = loadFiles(files, [...stages, gather, draw] as Stage[], {
+    profile: "p",
+    set: [],
+  });
+  const drawing = [...graph].find(({ node }) => node.name === "draw")!;
+  const [feed] = surroundingsOf(drawing, experiment).inputs["all"]!;
+  assertEquals(feed!.measures, { runs: ["accuracy"] });
 });
 
 Deno.test("every command refuses what a check finds, before it opens a store", async () => {

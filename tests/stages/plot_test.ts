@@ -4,6 +4,7 @@ import { RESULTS_FORMAT } from "../../analysis/results.ts";
 import { renderPng } from "../../analysis/figures/render.ts";
 import { canonical } from "../../pipeline/key/canonical.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
+import { aggregate } from "../../stages/aggregate.ts";
 import { plot } from "../../stages/plot.ts";
 import { PLANT_FIGURES, plants } from "../analysis/figures/made_up.ts";
 import { artifact, runStage } from "../rig/run_stage.ts";
@@ -70,6 +71,26 @@ Deno.test("a misspelt axis is found before anything runs, at its place in the pa
     path: ["figures", "sprouted", "rows", 0],
     message: 'must name an axis (soil, watering, season), got "wattering"',
   }]);
+});
+
+Deno.test("a misspelt metric is found before anything runs, among those of the results it draws", async () => {
+  const figures = { sprouted: { ...PLANT_FIGURES["sprouted"], metric: "sprotued" } };
+  const axes = { soil: ["clay"], watering: ["none"], season: ["0"] };
+  const params = aggregate.params.parse({ metrics: { sprouted: { title: "Sprouted" } } });
+  const holds = aggregate.outputs["results"]!.holds!(params);
+  const feed = { node: "aggregate", output: "results", each: [], at: [{}], measures: {} };
+  const surroundings = { axes, grid: axes, inputs: { results: [{ ...feed, holds }] } };
+  const found = await plot.check!(plot.params.parse({ figures }), surroundings);
+  assertEquals(
+    found.map(({ path, message }) => [path.join("."), message])[0],
+    ["figures.sprouted.metric", 'must name a metric (sprouted), got "sprotued"'],
+  );
+});
+
+Deno.test("a figure's name can't lead its file out of the folder", () => {
+  const named = (name: string) =>
+    plot.params.safeParse({ figures: { [name]: PLANT_FIGURES["sprouted"] } }).success;
+  assertEquals([named("sprouted_2"), named("../sprouted"), named("a b")], [true, false, false]);
 });
 
 Deno.test("plot needs to read nothing but its input and the package cache", async () => {

@@ -53,6 +53,19 @@ Deno.test("a claim's verdict leads to its comparisons, and their means to the pa
   assertEquals(pairs.rows.map((row) => cellText(row.at(-1)!)), ["+5.00", "+10.00", "0.00"]);
 });
 
+Deno.test("beside the paper's claims one of our own says so, and the caption is not of the paper's", () => {
+  const [theirs, own] = [claim("X1", [compared()]), claim("S1", [compared()], { source: "own" })];
+  const made = (claims: JudgedClaim[]) => tables(bakery(), {}, claims).get("claims")!;
+  assertEquals(texts(made([theirs, own])).slice(1).map((row) => row[1]), [
+    "X1 holds",
+    "Our own: S1 holds",
+  ]);
+  assertEquals(made([theirs, own]).caption, "The claims and what became of them");
+  assertEquals(made([theirs]).caption, "The paper's claims and what became of them");
+  assertEquals(texts(made([own]))[1]![1], "S1 holds");
+  assert(!made([own]).notes![0]!.includes("paper"));
+});
+
 Deno.test("an average of changes, or a change of changes, leads to all of its pairs", () => {
   const average = compared({ at: { flavour: "vanilla" }, over: { oven: ["gas", "electric"] } });
   const twice = compared({ than: { oven: "electric" } });

@@ -85,6 +85,21 @@ Deno.test("a ratio is the geometric mean of changes within a round, wins are tho
   assert(one("change").notes!.some((note) => note.startsWith("Timings are of the machine")));
 });
 
+Deno.test("a mean of what is compared by ratios is geometric, as the figures have it", () => {
+  const columns = [{ metric: "seconds", show: "mean" }];
+  const spec = { caption: "x", table: "rounds", rows: ["flavour"], columns };
+  // Medians over rounds of 20 and 40 seconds: √800 is 28.3, their arithmetic mean 30.
+  assertEquals(texts(tables(bakery(), { one: spec }).get("one"))[1]!.at(-1), "28.3");
+});
+
+Deno.test("two seeds have no interval: it would be as wide as chance has it", () => {
+  const rounds = { metric: "seconds", show: "change_interval" };
+  const spec = { caption: "x", table: "rounds", rows: ["flavour"], columns: [rounds] };
+  const made = tables(bakery(), { one: spec }).get("one")!;
+  assertEquals(texts(made).at(-1)!.at(-1), "needs 3 seeds");
+  assertEquals(made.data.rows.at(-1)!.slice(-2), [null, null]);
+});
+
 Deno.test("one seed has no spread, no interval, and says so", () => {
   const all = bakery();
   const runs = all.tidy["runs"]!;
@@ -95,7 +110,7 @@ Deno.test("one seed has no spread, no interval, and says so", () => {
   );
   const study = bakery({ tidy: { runs: tidy("runs", runs.axes, rows) } });
   assertEquals(cell("mean_sd", { metric: "rise" }, study)[0], "50.00 (1 seed)");
-  assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 2 seeds");
+  assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 3 seeds");
   assertEquals(cell("change", { metric: "rise" }, study), ["+5.00", "+8.00"]);
   const main = texts(tables(study, MAIN).get("main"));
   assertEquals(main[1]![1], "This run: full data, n = 1");
