@@ -70,6 +70,10 @@ const metricSchema = z.strictObject({
   timed: z.boolean().optional().describe(
     "It depends on the machine: tables that show it say so",
   ),
+  floor: atSchema.optional().describe(
+    "A condition that does what the baseline does: how far it differs is the instrument's noise, and " +
+      "a change that is no larger is not resolved",
+  ),
   max: z.number().optional().describe("No interval or axis goes beyond it, as shown: 100"),
 });
 

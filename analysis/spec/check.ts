@@ -114,6 +114,7 @@ class Checker {
       this.#column(metric.column === undefined ? path : [...path, "column"], column, table);
       metric.same.forEach((each, i) => this.#column([...path, "same", i], each, table));
       if (metric.within !== undefined) this.#column([...path, "within"], metric.within, table);
+      this.#at([...path, "floor"], metric.floor ?? {}, table);
     }
   }
 

@@ -212,9 +212,28 @@ function changeCell(cell: Cell): Shown {
       const values = metric.better === "less" ? [down, up] : [up, down];
       return { text: values.join("/"), to, values };
     }
-    default:
-      return { text: change(shown(mean)), to, values: [shown(mean)] };
+    default: {
+      const noise = noiseOf(cell, against);
+      const text = change(shown(mean));
+      const unresolved = noise !== null && Math.abs(mean) <= noise;
+      return { text: unresolved ? `${text} (not resolved)` : text, to, values: [shown(mean)] };
+    }
   }
+}
+
+/**
+ * How far what does the same as the baseline differs from it, at most: the larger end of the interval
+ * of its changes. Null if the metric names no such condition, it did not run, or the cell is of it.
+ */
+function noiseOf({ sheet: { study }, metric, name, at, over }: Cell, against: At): number | null {
+  if (metric.floor === undefined) return null;
+  const floor = { ...at, ...metric.floor };
+  if (keyOf(floor) === keyOf(at)) return null;
+  const changes = changesOf(study, { metric: name, at: floor, against, over })
+    .map(({ value }) => value).filter(Number.isFinite);
+  if (changes.length === 0) return null;
+  const { mean, interval } = summarize(changes, study.confidence);
+  return Math.max(...(interval ?? [mean]).map(Math.abs));
 }
 
 /** What a cell's changes are from; null at the baseline itself. */
