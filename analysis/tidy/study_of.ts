@@ -112,14 +112,24 @@ function corporaOf(tidy: Study["tidy"], paper: Paper): Corpus[] {
       );
     }
     const note = String(of("note") ?? "");
-    const part = kind === "official" ? partOf({ at, of }, { tidy, paper }) : undefined;
+    const part = kind === "synthetic" ? undefined : partOf({ at, of }, { tidy, paper });
+    const isWhole = kind === "official" ||
+      paper.whole.some(({ at: place, column, value }) =>
+        isAt(at, place) && Number(of(column)) >= value
+      );
     return {
       at,
-      kind: part === undefined ? kind as Corpus["kind"] : "sample",
+      // What holds every document of the paper's data set is whole, however it was packed.
+      kind: kind === "synthetic" ? kind : part === undefined && isWhole ? "official" : "sample",
       title: String(of("title") ?? ""),
       note: part === undefined ? note : `${note} ${part}`.trim(),
     };
   });
+}
+
+/** Whether coordinates are at a place: have its value of each axis that it names. */
+function isAt(at: At, place: At): boolean {
+  return Object.entries(place).every(([axis, wanted]) => at[axis] === wanted);
 }
 
 /** How much of its data set a corpus holds, in a sentence; `undefined` for all of it. */
@@ -130,7 +140,7 @@ function partOf(
   const says = (used: number, whole: number, what: string) =>
     used < whole ? `Only ${used} of the ${whole} ${what} were used.` : undefined;
   for (const { at: place, column, value } of paper.whole) {
-    if (!Object.entries(place).every(([axis, wanted]) => at[axis] === wanted)) continue;
+    if (!isAt(at, place)) continue;
     const used = Number(of(column) ?? NaN);
     if (used < WHOLE * value) return says(used, value, column);
   }

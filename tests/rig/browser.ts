@@ -27,6 +27,8 @@ export interface Browser extends AsyncDisposable {
    * leads to is there; returns its URL.
    */
   follow(selector: string): Promise<string>;
+  /** A PNG of what is seen of the page. */
+  picture(): Promise<Uint8Array>;
   /** Errors and warnings that pages gave so far. */
   readonly complaints: readonly string[];
 }
@@ -84,6 +86,7 @@ export async function startBrowser(what: string): Promise<Browser | undefined> {
       open: (url, look = {}) => tab.open(String(url), look),
       evaluate: (expression) => tab.evaluate(expression),
       follow: (selector) => tab.follow(selector),
+      picture: () => tab.picture(),
       complaints: tab.complaints,
       async [Symbol.asyncDispose]() {
         tab.close();
@@ -223,6 +226,11 @@ class Tab {
     }) as { result: { value: T }; exceptionDetails?: unknown };
     if (answer.exceptionDetails) throw new Error(JSON.stringify(answer.exceptionDetails));
     return answer.result.value;
+  }
+
+  async picture(): Promise<Uint8Array> {
+    const { data } = await this.#send("Page.captureScreenshot", { format: "png" });
+    return Uint8Array.fromBase64(data as string);
   }
 
   async follow(selector: string): Promise<string> {

@@ -60,6 +60,10 @@ Deno.test("a corpus of less than 99 % of its data set is a sample, and says how 
   const text = "A note. Only 989 of the 1000 documents were used.";
   assertEquals(kindOf(989), [["x", "sample", text], ["y", "official", ""]]);
   assertEquals(kindOf(10, "synthetic")[0], ["x", "synthetic", "A note."]);
+  assertEquals(kindOf(2000, "synthetic")[0], ["x", "synthetic", "A note."]);
+  // All documents in another archive than the official one; fewer by one are a sample.
+  assertEquals(kindOf(1000, "sample")[0], ["x", "official", "A note."]);
+  assertEquals(kindOf(999, "sample")[0], ["x", "sample", "A note."]);
 });
 
 Deno.test("a subset of a source is a sample, though nobody says how large the whole is", () => {
