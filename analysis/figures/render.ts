@@ -44,8 +44,13 @@ export async function renderSvg(chart: Chart): Promise<string> {
   const body = svg.slice(start.length)
     // The whole is one image with a description; parts that announce themselves only distract.
     .replace(/ (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")/g, "")
-    .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toFixed(2))));
+    // Tags alone: what is written between them are labels, whose digits mean something.
+    .replace(/<[^>]*>/g, (tag) => tag.replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, rounded));
   return framedSvg(chart, { ...sizeOf(start), body: body.replace(/<\/svg>\s*$/, "") });
+}
+
+function rounded(number: string): string {
+  return String(Number(Number(number).toFixed(2)));
 }
 
 /**

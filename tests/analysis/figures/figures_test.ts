@@ -222,6 +222,17 @@ Deno.test("curves against a condition are differences under the same seed", asyn
   assert(!texts.includes("Unwatered") && texts.includes("Height, cm, minus Unwatered"));
 });
 
+Deno.test("labels keep all their digits, whatever coordinates are rounded to", async () => {
+  const metrics = plants().metrics;
+  const sprouted = { ...metrics["sprouted"]!, digits: 4 };
+  const { texts } = await drawn("sprouted", {
+    study: { ...plants(), metrics: { ...metrics, sprouted } },
+  });
+  const shown = texts.flatMap((text) => text.match(/^\d+\.\d+(?= ± )/) ?? []);
+  assert(shown.length > 0);
+  for (const mean of shown) assert(/\.\d{4}$/.test(mean), mean);
+});
+
 Deno.test("columns that are no axes tell lines and colours apart, and wide grids wrap at four panels", async () => {
   const { svg, texts, words } = await drawn("leaves");
   assert(texts.includes("Branch 1") && texts.includes("Branch 2"));
