@@ -223,7 +223,7 @@ function changeCell(cell: Cell): Shown {
 
 /**
  * How far what does the same as the baseline differs from it, at most: the larger end of the interval
- * of its changes. Null if the metric names no such condition, it did not run, or the cell is of it.
+ * of its changes, of fewer than three seeds its largest change. Null if the metric names no such condition, it did not run, or the cell is of it.
  */
 function noiseOf({ sheet: { study }, metric, name, at, over }: Cell, against: At): number | null {
   if (metric.floor === undefined) return null;
@@ -232,8 +232,8 @@ function noiseOf({ sheet: { study }, metric, name, at, over }: Cell, against: At
   const changes = changesOf(study, { metric: name, at: floor, against, over })
     .map(({ value }) => value).filter(Number.isFinite);
   if (changes.length === 0) return null;
-  const { mean, interval } = summarize(changes, study.confidence);
-  return Math.max(...(interval ?? [mean]).map(Math.abs));
+  const { n, interval } = summarize(changes, study.confidence);
+  return Math.max(...(n < 3 || interval === null ? changes : interval).map(Math.abs));
 }
 
 /** What a cell's changes are from; null at the baseline itself. */
