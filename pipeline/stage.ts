@@ -35,7 +35,7 @@ export interface OutputSpec<P> {
   readonly publish?: (params: P) => string;
   /**
    * Names of what it holds, table to columns, for stages that read it to be checked; a column `*`
-   * stands for coordinates of inputs that were measured beside each other. In no key.
+   * means coordinates of inputs that were measured beside each other. In no key.
    */
   readonly measures?: Readonly<Record<string, readonly string[]>>;
   /** An input whose measures are in it, as they came. In no key. */

@@ -20,7 +20,7 @@ export interface Point {
   readonly y: number;
 }
 
-/** What one look stands for in one panel. */
+/** What one look means in one panel. */
 export interface Series {
   readonly label: string;
   readonly seeds: number;

@@ -178,7 +178,7 @@ function movedRows(made: AveragingNetwork, config: AveragingConfig, step: () => 
   return [...moved];
 }
 
-Deno.test("word dropout leaves each word out with its probability, and draws anew in each step", () => {
+Deno.test("word dropout leaves each word out with its probability, and draws again in each step", () => {
   const words = 4000;
   const config = { vocabulary: words, d: 4, classes: 2, depth: 1 };
   const documents = documentsOf([Array.from({ length: words }, (_, i) => i)], [0]);

@@ -101,7 +101,7 @@ Deno.test("the same params give the same bits, another seed, depth or dropout ot
   ) assert(await trained(params) !== first, JSON.stringify(params));
 });
 
-Deno.test("AdaGrad starts its sums again after as many epochs as it is told to", async () => {
+Deno.test("AdaGrad starts its sums again after as many epochs as it is to", async () => {
   const whole = await tables({ epochs: 4 });
   const reset = await tables({ epochs: 4, reset_every: 2 });
   const losses = [whole, reset].map(({ curve }) => numbers(curve!.train_loss));

@@ -63,7 +63,7 @@ for (const trainer of ["classifier", "language"]) {
     }
     assert(killed >= kills, `${killed} were killed before they ended`);
     const resumed = await train([trainer, backend, folder]);
-    assert(resumed.steps.length < 24, "it began anew");
+    assert(resumed.steps.length < 24, "it began again");
     assertEquals(resumed.digests, calm.digests);
   });
 }

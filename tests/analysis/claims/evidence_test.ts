@@ -86,7 +86,7 @@ Deno.test("a wide spread is underpowered, and so is one seed", () => {
 
 const SIGN = { test: "sign" } as const;
 
-Deno.test("a sign that cannot be told from zero contradicts no claim about every seed", () => {
+Deno.test("a sign that cannot be distinguished from zero contradicts no claim about every seed", () => {
   const one = [1, 2, 3, 4, -0.1];
   assertEquals(verdict(one, SIGN), "underpowered");
   assertEquals(verdict([-1, -2, -3, -4, -5], SIGN), "contradicted");

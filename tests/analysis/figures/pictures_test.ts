@@ -50,7 +50,7 @@ Deno.test("figures have the same bytes in any process, whatever its language, ti
   }
 });
 
-Deno.test("a picture with one pixel changed is told from the other, and every filter decodes", async () => {
+Deno.test("a picture with one pixel changed is distinguished from the other, and every filter decodes", async () => {
   const picture = await decodePng(Deno.readFileSync(join(REFERENCE, "sprouted_changes.png")));
   assert(picture.width > 100 && picture.height > 50);
   // White ground in the corner, and something drawn.

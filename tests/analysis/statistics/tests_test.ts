@@ -146,7 +146,7 @@ Deno.test("the normal tail agrees with SciPy far out", () => {
   }
 });
 
-Deno.test("samples too small for a test are told apart from failed ones", () => {
+Deno.test("samples too small for a test are distinguished from failed ones", () => {
   assertEquals(pairedTTest([0.1]), null);
   assertEquals(equivalenceTest([], { bounds: [-1, 1] }), null);
   assertEquals(bootstrapInterval([1]), null);
