@@ -1,5 +1,5 @@
 /**
- * The look all charts share: colours that colour-blind readers distinguish and in grey print, one
+ * The look all charts share: colours distinct to colour-blind readers and in grey print, one
  * typeface, no ornament.
  *
  * @module
