@@ -22,11 +22,11 @@ export function failure(error: unknown): { kind: FailureKind; message: string } 
 /** How many errors beside the first are shown: a chain of causes may be endless, a group large. */
 const MAX_CAUSES = 5;
 
-/** A text and, below it, the errors behind an error; those that the text has already are left out. */
+/** A text and, below it, the errors behind an error; those that its message has already are left out. */
 function withCauses(text: string, error: Error, show: (error: unknown) => string): string {
   const found = behind(error);
   const shown = found.slice(0, MAX_CAUSES).map((cause) => [messageOf(cause), show(cause)] as const)
-    .filter(([message]) => message === "" || !text.includes(message));
+    .filter(([message]) => message === "" || !error.message.includes(message));
   const more = found.length > MAX_CAUSES ? "\nand more" : "";
   return `${text}${shown.map(([, cause]) => `\ncaused by: ${cause}`).join("")}${more}`;
 }
