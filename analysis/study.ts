@@ -21,6 +21,12 @@ export interface Axis {
   readonly others?: readonly AxisValue[];
 }
 
+/** The first of some axes that has a baseline, as what to compare with. */
+export function baselineOf(study: Study, axes: readonly string[]): At | null {
+  const axis = axes.map((name) => axisOf(study, name)).find((each) => each?.baseline != null);
+  return axis === undefined ? null : { [axis.name]: axis.baseline! };
+}
+
 /** A value of an axis as people read it. */
 export interface AxisValue {
   readonly value: string;

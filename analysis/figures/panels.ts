@@ -5,6 +5,7 @@
  */
 import {
   axisOf,
+  baselineOf,
   keyOf,
   metricOf,
   provenanceOf,
@@ -14,6 +15,7 @@ import {
 } from "../study.ts";
 import type { Metric, Where } from "../spec/axes.ts";
 import { changeUnit, withUnit } from "../tables/format.ts";
+import { changeOf } from "../tables/printed.ts";
 import type { At } from "../tidy/table.ts";
 
 /** No interval is drawn of fewer seeds: one of two is some thirteen standard errors wide. */
@@ -118,10 +120,8 @@ export function pick(at: At, axes: readonly string[]): At {
 }
 
 /** What changes are taken from where a figure does not say: the baseline of the axis that has one. */
-export function baselineOf(study: Study, axes: readonly string[]): At | null {
-  const own = [...axes.map((axis) => axisOf(study, axis)), ...study.axes]
-    .find((axis) => (axis?.baseline ?? null) !== null);
-  return own === undefined ? null : { [own.name]: own.baseline! };
+export function againstOf(study: Study, axes: readonly string[]): At | null {
+  return baselineOf(study, [...axes, ...study.axes.map(({ name }) => name)]);
 }
 
 /** What the paper prints for a change: as such, or from the two values it prints. */
@@ -140,9 +140,8 @@ export function publishedChange(
   const first = publishedOf(study, { metric, at, source });
   const second = publishedOf(study, { metric, at: { ...at, ...against }, source });
   if (typeof first?.value !== "number" || typeof second?.value !== "number") return undefined;
-  const ratio = metricOf(study, metric).change === "ratio";
   return {
-    value: ratio ? 100 * (first.value / second.value - 1) : first.value - second.value,
+    value: changeOf(metricOf(study, metric), first.value, second.value),
     rounding: first.rounding,
   };
 }

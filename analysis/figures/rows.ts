@@ -28,8 +28,8 @@ import {
 } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";
 import {
+  againstOf,
   axisTitle,
-  baselineOf,
   labelAxes,
   labelOf,
   LEAST_SEEDS,
@@ -47,7 +47,7 @@ type Figure<T> = { readonly name: string; readonly spec: T };
 /** A row for each condition, or for its difference from another: seeds, mean, interval, and the paper's. */
 export function forest(study: Study, { name, spec }: Figure<Forest>): Chart {
   const metric = metricOf(study, spec.metric);
-  const against = spec.show === "values" ? null : spec.against ?? baselineOf(study, spec.rows);
+  const against = spec.show === "values" ? null : spec.against ?? againstOf(study, spec.rows);
   const all = conditionsOf(study, spec.metric, spec.where);
   const rows = withOthers(all, spec.rows, spec.panels);
   const compared = all.filter(({ at }) => against === null || !isAt(at, against));
@@ -140,7 +140,7 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
   const all = conditionsOf(study, spec.metric, spec.where);
   const rows = withOthers(all, spec.rows, spec.panels);
   const named = labelAxes(all, rows);
-  const against = spec.change ? baselineOf(study, spec.rows) : null;
+  const against = spec.change ? againstOf(study, spec.rows) : null;
   const ours = panelsOf(study, all, { axes: spec.panels, where: spec.where })
     .map(({ title, members }): RowPanel => ({
       title,

@@ -7,6 +7,7 @@ import type { Metric, Where } from "../spec/axes.ts";
 import type { Measure } from "../spec/tables.ts";
 import { FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
 import {
+  baselineOf,
   changesOf,
   keyOf,
   metricOf,
@@ -17,7 +18,7 @@ import {
 } from "../study.ts";
 import type { At } from "../tidy/table.ts";
 import { cutOff, formatsOf, intervalText, NONE, rangeText, signed } from "./format.ts";
-import { baselineOf, completed, everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
+import { completed, everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
 import { printedBeside, printedChange, printedText } from "./printed.ts";
 
 /** The numbers of each kind of cell, by what CSV names them. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { latexEscape } from "./text.ts";
+import { latexEscape } from "./latex.ts";
 import { cellText, type Table } from "./table.ts";
 
 const DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];

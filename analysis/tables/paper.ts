@@ -10,6 +10,7 @@ import { alphaOf, summarize } from "../statistics/sample.ts";
 import { studentTQuantile, studentTTwoSided } from "../statistics/student_t.ts";
 import {
   axisOf,
+  baselineOf,
   keyOf,
   metricOf,
   type PublishedValue,
@@ -20,7 +21,6 @@ import {
 import type { At } from "../tidy/table.ts";
 import { formatsOf, percent, probability } from "./format.ts";
 import { bounds, differences, figures, type Making, only, tableOf, words } from "./making.ts";
-import { baselineOf } from "./places.ts";
 import type { Table } from "./table.ts";
 
 /** A source's changes under each seed, in the order of the seeds. */

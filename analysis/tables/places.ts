@@ -82,12 +82,6 @@ export function linkOfPairs({ study, pairs }: Sheet, contrast: Contrast): string
   return `#${anchors.length === 1 ? anchors[0]! : "every_pair"}`;
 }
 
-/** The first of some axes that has a baseline, as what to compare with. */
-export function baselineOf(study: Study, axes: readonly string[]): At | null {
-  const axis = axes.map((name) => axisOf(study, name)).find((each) => each?.baseline != null);
-  return axis === undefined ? null : { [axis.name]: axis.baseline! };
-}
-
 /** `Vanilla − Plain`. */
 export function differenceText(study: Study, at: At, against: At): string {
   const text = (place: At) =>
