@@ -120,7 +120,7 @@ const tiny: GptConfig = {
 /** A text that repeats: each token is known from the one before. */
 const cycle = Int32Array.from({ length: 200 }, (_, i) => [0, 1, 2, 3, 4][i % 5]!);
 
-testOn(["wasm"], "a model learns a cycle, continues it, and leaks no tensor", async () => {
+testOn(["wasm", "webgpu"], "a model learns a cycle, continues it, and leaks no tensor", async () => {
   const before = tf.memory().numTensors;
   const parameters = initialParameters(gptSpecs(tiny), { seed: 0 });
   const moments = zeroMoments(parameters);
