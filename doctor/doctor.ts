@@ -7,7 +7,7 @@
 import { type BackendName, startBackend } from "../models/backend.ts";
 import type { DoctorOptions } from "../pipeline/cli/project.ts";
 import { lookAround, type Machine } from "./machine.ts";
-import { type Examined, failed, type ProfileTime, type Report } from "./report.ts";
+import { type Examined, failed, isSound, type ProfileTime, type Report } from "./report.ts";
 import { screen } from "./screen.ts";
 import { testOperations } from "./self_test.ts";
 import { speedOf } from "./speed.ts";
@@ -42,7 +42,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     backends,
     profiles: profileTimes(trainings, backends),
     advice: adviceOf(machine, backends),
-    ok: backends.every((each) => each.refused === undefined && failed(each).length === 0),
+    ok: backends.every(isSound),
   };
   say("");
   if (options.json) options.print(JSON.stringify(report));
@@ -166,8 +166,12 @@ function adviceOf(machine: Machine, backends: readonly Examined[]): string[] {
   for (const each of backends) {
     const wrong = failed(each).map(({ operation }) => operation);
     const other = each.backend === "wasm" ? "cpu" : "wasm";
-    if (each.refused !== undefined || wrong.length > 0) {
-      const why = wrong.length > 0 ? `computes ${wrong.join(", ")} wrongly` : "cannot be started";
+    if (!isSound(each)) {
+      const why = wrong.length > 0
+        ? `computes ${wrong.join(", ")} wrongly`
+        : each.refused === undefined
+        ? "gives no answer in time"
+        : "cannot be started";
       advice.push(
         `Backend ${each.backend} ${why} here: use --backend ${other}, and report it with the ` +
           "output of: deno task doctor --json",

@@ -39,8 +39,13 @@ export interface Report {
   readonly profiles: readonly ProfileTime[];
   /** What to do, in sentences. */
   readonly advice: readonly string[];
-  /** Whether no operation gave a wrong result, and all that was asked for started. */
+  /** Whether no operation gave a wrong result, and each backend gave right ones. */
   readonly ok: boolean;
+}
+
+/** Whether it started and computes; what there was no time for may still be wrong. */
+export function isSound(examined: Examined): boolean {
+  return failed(examined).length === 0 && examined.tested.some(({ ok }) => ok);
 }
 
 /** Operations that gave a wrong result, or none. */

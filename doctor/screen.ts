@@ -104,7 +104,10 @@ function backendLines(examined: Examined): string[] {
   }
   if (tried.length < tested.length) {
     lines.push(
-      ...labelled("", `${tested.length - tried.length} operations were not tried in time`),
+      ...labelled(
+        "",
+        `${tested.length - tried.length} operations are not known: there was no time`,
+      ),
     );
   }
   if (speed !== undefined) {

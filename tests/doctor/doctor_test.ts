@@ -1,8 +1,11 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { doctor } from "../../doctor/doctor.ts";
-import type { Report } from "../../doctor/report.ts";
+import { worstOf } from "../../doctor/check.ts";
+import { isSound, type Report } from "../../doctor/report.ts";
 import { screen } from "../../doctor/screen.ts";
+import { testOperations } from "../../doctor/self_test.ts";
+import { Deadline, NotInTimeError, within } from "../../doctor/timing.ts";
 import { operationsOf, trainingOf } from "../../doctor/training.ts";
 import { peakLoop, wasmFeatures } from "../../doctor/wasm_module.ts";
 import { project } from "../../main.ts";
@@ -53,7 +56,7 @@ Deno.test("a kernel that is wrong is found, named with its place, and another ba
     assertEquals([what, at], ["values", 2]);
     assertEquals(Math.abs(found - expected - 0.125) < 1e-6, true);
     const text = screen(report).join("\n");
-    assertStringIncludes(text, "1 of 24 operations are WRONG");
+    assertStringIncludes(text, `1 of ${report.backends[0]!.tested.length} operations are WRONG`);
     assertStringIncludes(text, "relu: values of [");
     assertStringIncludes(text.replaceAll(/\s+/g, " "), "use --backend wasm, and report it");
   } finally {
@@ -61,8 +64,7 @@ Deno.test("a kernel that is wrong is found, named with its place, and another ba
   }
 });
 
-Deno.test("a kernel that gives no number is wrong, whatever comes after it", async () => {
-  const { worstOf } = await import("../../doctor/check.ts");
+Deno.test("a kernel that gives no number is wrong, whatever comes after it", () => {
   assertEquals(worstOf([1, NaN, 3], [1, 2, 3], 1), { error: Infinity, at: 1 });
   assertEquals(worstOf([1, 2.5, 3], [1, 2, 4], 1), { error: 0.25, at: 2 });
 });
@@ -86,6 +88,19 @@ Deno.test("without an adapter, wasm is examined, what to install is said, and al
   } finally {
     Object.defineProperty(Navigator.prototype, "gpu", gpu);
   }
+});
+
+Deno.test("what there is no time for is neither right nor wrong, and one late answer holds up no other", async () => {
+  await startBackend("cpu");
+  const tested = await testOperations(new Deadline(0), () => {});
+  assertEquals(new Set(tested.map(({ ok }) => ok)), new Set([null]));
+  const unknown = { backend: "cpu", tested, steps: [], skipped: [] } as const;
+  assertEquals(isSound(unknown), false);
+  const one = { operation: "gelu", ok: true };
+  assertEquals(isSound({ ...unknown, tested: [...tested, one] }), true);
+  const never = new Promise<never>(() => {});
+  await assertRejects(() => within(0.01, never), NotInTimeError, "no answer within 1 s");
+  assertEquals(await within(1, Promise.resolve(7)), 7);
 });
 
 /** A report of a machine with all there can be. */
