@@ -36,28 +36,33 @@ export interface RowPanel {
 }
 
 /** What a chart of rows is called, and how it is drawn. */
-export interface RowsOptions {
+interface RowsOptions {
   readonly name: string;
   readonly title: string;
   readonly subtitle: string;
   readonly axis: string;
   /** Of a panel of printed values with an axis of its own. */
   readonly printedAxis?: string;
-  readonly marks: "points" | "bars";
+  /** Whether means are drawn as bars, without seeds. */
+  readonly bars?: boolean;
   /** Whether values are differences, around zero. */
-  readonly signed: boolean;
+  readonly signed?: boolean;
   /** Pixels of the plotting area. */
   readonly width: number;
   /** No axis goes beyond it. */
   readonly max: number | undefined;
   /** Whether each panel has an axis of its own. */
-  readonly own: boolean;
+  readonly own?: boolean;
 }
 
 type Domain = readonly [number, number];
 
 const ROW_HEIGHT = 34;
 const TEXT_GAP = 14;
+
+const PRINTED = { shape: "square", filled: false, color: COLOURS[1], strokeWidth: 2, size: 80 };
+const MEAN = { shape: "diamond", filled: true, color: INK, size: 90 };
+const SEED = { shape: "circle", filled: false, color: COLOURS[0], strokeWidth: 1.6, size: 46 };
 
 /** All panels below each other, on one axis unless they are not compared. */
 export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Chart {
@@ -81,7 +86,7 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
       spacing: 18,
       resolve: { scale: { x: "independent" } },
       vconcat: panels.map((panel, index) => {
-        const last = options.own || index === panels.length - 1;
+        const last = options.own === true || index === panels.length - 1;
         return panelSpec(panel, { ...options, domain: domains[index]!, extent, beside, last });
       }),
     },
@@ -89,17 +94,17 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
 }
 
 /** Covers every seed, interval and printed value, and zero where it has a meaning. */
-function domainOf(rows: readonly Row[], { marks, signed, max = Infinity }: RowsOptions): Domain {
+function domainOf(rows: readonly Row[], { bars, signed, max = Infinity }: RowsOptions): Domain {
   const values = [
-    ...marks === "bars" || signed ? [0] : [],
+    ...bars || signed ? [0] : [],
     ...rows.flatMap((row) => [...row.values, row.mean, ...row.interval ?? [], ...row.printed]),
   ];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (marks === "bars" && max < Infinity) return [low, max];
+  if (bars && max < Infinity) return [low, max];
   const margin = 0.04 * (high - low || Math.abs(high) || 1);
   const from = low - margin;
   return [
-    low >= 0 && !signed && (marks === "bars" || from < 0) ? 0 : from,
+    low >= 0 && !signed && (bars || from < 0) ? 0 : from,
     Math.min(max, high + margin),
   ];
 }
@@ -113,7 +118,7 @@ function panelSpec(
     readonly last: boolean;
   },
 ): Record<string, unknown> {
-  const { domain, extent, width, last, marks, signed } = options;
+  const { domain, extent, width, last, bars, signed } = options;
   const x = (field: string) => ({
     field,
     type: "quantitative",
@@ -130,7 +135,7 @@ function panelSpec(
     },
   });
   const y = rowAxis(rows.map(({ label }) => label), extent);
-  const lower = marks === "bars" ? 0 : 6;
+  const lower = bars ? 0 : 6;
   const at = (field: string, values: readonly number[], { label }: Row) =>
     values.map((value) => ({ label, [field]: value }));
   const points = (values: readonly unknown[], field: string, mark: Record<string, unknown>) =>
@@ -154,35 +159,13 @@ function panelSpec(
           encoding: { x: x("zero") },
         }]
         : [],
-      ...marks === "bars" ? [barLayer(main, { x: x("mean"), y, ours })] : [],
+      ...bars ? [barLayer(main, { x: x("mean"), y, ours })] : [],
       intervalLayer(rows, { x, y, lower }),
-      ...points(printed, "printed", {
-        shape: "square",
-        filled: false,
-        color: COLOURS[1],
-        strokeWidth: 2,
-        size: 80,
-        yOffset: lower,
-      }),
-      ...marks === "points"
-        ? [
-          ...points(main, "mean", {
-            shape: "diamond",
-            filled: true,
-            color: INK,
-            size: 90,
-            yOffset: lower,
-          }),
-          ...points(seeds, "value", {
-            shape: "circle",
-            filled: false,
-            color: COLOURS[0],
-            strokeWidth: 1.6,
-            size: 46,
-            yOffset: -lower,
-          }),
-        ]
-        : [],
+      ...points(printed, "printed", { ...PRINTED, yOffset: lower }),
+      ...bars ? [] : [
+        ...points(main, "mean", { ...MEAN, yOffset: lower }),
+        ...points(seeds, "value", { ...SEED, yOffset: -lower }),
+      ],
       {
         data: { values: main },
         mark: { type: "text", align: "left", x: width + TEXT_GAP, fontSize: 12, color: INK },

@@ -8,7 +8,7 @@ import type { Surroundings, Violation } from "../../pipeline/stage.ts";
 import { suggestion } from "../../pipeline/suggestion.ts";
 import { askedBy, comparisonsOf } from "../claims/expected.ts";
 import { keyOf, partsOf } from "../study.ts";
-import { AGAINST, publishedValues } from "../tidy/study_of.ts";
+import { AGAINST, publishedValues } from "../printed.ts";
 import type { Axes, Metrics } from "./axes.ts";
 import type { Claim, Comparison } from "./claims.ts";
 import type { Paper, Published } from "./published.ts";

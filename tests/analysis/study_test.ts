@@ -4,11 +4,11 @@ import {
   conditionsOf,
   placeText,
   provenanceOf,
-  publishedOf,
   shownChange,
   type Study,
   testedChange,
 } from "../../analysis/study.ts";
+import { printedAt } from "../../analysis/printed.ts";
 import { studyOf } from "../../analysis/tidy/study_of.ts";
 import { measured, studyParams } from "./tidy/measured.ts";
 
@@ -239,7 +239,7 @@ Deno.test("what a paper prints for a condition names all of it; an average is of
   ];
   const own = study({ x: { a: [0.5] } }, { published });
   const at = (at: Record<string, string>, source?: string) =>
-    publishedOf(own, { metric: "accuracy", at, source })?.value;
+    printedAt(own, { metric: "accuracy", at, source })?.value;
   assertEquals(at({ arm: "a", data: "x" }), 20);
   assertEquals(at({ arm: "a", data: "x" }, "Table 2"), 30);
   assertEquals(at({ arm: "a" }), 10);

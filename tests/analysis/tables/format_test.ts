@@ -3,11 +3,11 @@ import {
   cutOff,
   decimal,
   intervalText,
-  printedDigits,
   probability,
   rangeText,
   signed,
 } from "../../../analysis/tables/format.ts";
+import { printedDigits } from "../../../analysis/printed.ts";
 import { metrics } from "./made_up.ts";
 
 Deno.test("a number has a real minus sign, thin groups of three, and no negative zero", () => {
