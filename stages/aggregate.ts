@@ -54,9 +54,9 @@ export const aggregate = defineStage<AggregateParams>({
     tables: { kind: "folder", exactness: "numeric" },
   },
   check: async (params: AggregateParams, surroundings: Surroundings) => {
-    const { checkNames, knownOf } = await import("../analysis/spec/check.ts");
+    const { checkNames } = await import("../analysis/spec/check.ts");
     const tables = Object.fromEntries(params.tables);
-    return checkNames({ ...params, tables }, knownOf(surroundings));
+    return checkNames({ ...params, tables }, surroundings);
   },
   preview: async (params: AggregateParams, { grid }: Surroundings) => {
     const { previewOf } = await import("../analysis/claims/preview.ts");
