@@ -3,16 +3,7 @@
  *
  * @module
  */
-import {
-  type Chart,
-  COLOURS,
-  emptyChart,
-  INK,
-  panelTitle,
-  rowAxis,
-  textWidth,
-  titleOf,
-} from "./theme.ts";
+import { type Chart, COLOURS, emptyChart, INK, panelTitle, textWidth, titleOf } from "./theme.ts";
 
 /** One labelled row of a panel, in shown units. */
 export interface Row {
@@ -134,7 +125,11 @@ function panelSpec(
       domain: last,
     },
   });
-  const y = rowAxis(rows.map(({ label }) => label), extent);
+  const labels = { minExtent: extent, maxExtent: extent, labelPadding: 8 };
+  const y = {
+    ...{ field: "label", type: "nominal", sort: rows.map(({ label }) => label) },
+    axis: { title: null, domain: false, ticks: false, ...labels },
+  };
   const lower = bars ? 0 : 6;
   const at = (field: string, values: readonly number[], { label }: Row) =>
     values.map((value) => ({ label, [field]: value }));

@@ -21,7 +21,7 @@ export const COLOURS = [
   "#6B6B6B",
 ] as const;
 /** Colour is never the only sign: each series has its own shape or dash as well. */
-export const SHAPES = [
+const SHAPES = [
   "circle",
   "square",
   "triangle-up",
@@ -31,7 +31,7 @@ export const SHAPES = [
   "triangle-right",
   "triangle-left",
 ] as const;
-export const DASHES = [
+const DASHES = [
   [1, 0],
   [6, 3],
   [2, 2],
@@ -113,23 +113,6 @@ export function seriesLook(index: number): {
     // Shapes and dashes move on by one each time the colours start again, so no pair repeats for 64 series.
     shape: SHAPES[(index + round) % SHAPES.length]!,
     dash: DASHES[(index + round) % DASHES.length]!,
-  };
-}
-
-/** The vertical axis of a panel with a labelled row for each entry, its labels `extent` pixels wide. */
-export function rowAxis(labels: readonly string[], extent: number): Record<string, unknown> {
-  return {
-    field: "label",
-    type: "nominal",
-    sort: labels,
-    axis: {
-      title: null,
-      domain: false,
-      ticks: false,
-      minExtent: extent,
-      maxExtent: extent,
-      labelPadding: 8,
-    },
   };
 }
 
