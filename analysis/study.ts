@@ -311,6 +311,47 @@ function pairsAt(
   return found;
 }
 
+/** What runs say of a contrast, as shown. */
+export interface Estimate extends SampleSummary {
+  /** One for each seed. */
+  readonly values: readonly number[];
+}
+
+/** The estimate of a contrast; `null` if no run says anything of it. */
+export function estimateOf(study: Study, contrast: Contrast): Estimate | null {
+  const metric = metricOf(study, contrast.metric);
+  const values = changesOf(study, contrast).map(({ value }) => value).filter(Number.isFinite);
+  if (values.length === 0) return null;
+  if (contrast.against !== null) return changeEstimate(metric, values, study.confidence);
+  const summary = summaryOf(metric, values, study.confidence);
+  return { ...summary, interval: summary.interval && cutOff(metric, summary.interval), values };
+}
+
+/** The estimate of a change, given its values on the scale that changes are averaged on. */
+export function changeEstimate(
+  metric: Metric,
+  values: readonly number[],
+  confidence: number,
+): Estimate {
+  const { n, mean, sd, interval } = summarize(values, confidence);
+  const shown = (value: number) => shownChange(metric, value);
+  return {
+    n,
+    mean: shown(mean),
+    sd: sd === null ? null : shown(sd),
+    interval: interval && [shown(interval[0]), shown(interval[1])],
+    values: values.map(shown),
+  };
+}
+
+/** An interval of values cut off where the metric ends: no accuracy is greater than 100 %. */
+export function cutOff(
+  { max = Infinity }: Metric,
+  [low, high]: readonly [number, number],
+): readonly [number, number] {
+  return [Math.min(low, max), Math.min(high, max)];
+}
+
 /** All combinations of some axes' values; one empty one of none. */
 function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
@@ -373,45 +414,4 @@ export function placeText(study: Study, at: At, { all = false } = {}): string {
 /** A key that is equal for equal coordinates alone. */
 export function keyOf(at: At): string {
   return JSON.stringify(Object.entries(at).sort(([a], [b]) => a < b ? -1 : 1));
-}
-
-/** How a condition's data and models relate to the paper's. */
-export interface Provenance {
-  readonly kind: Corpus["kind"] | "undescribed";
-  /** What falls short of the paper: `smaller model`. */
-  readonly short: readonly string[];
-  /** Whether it is all as in the paper. */
-  readonly asPaper: boolean;
-  /** `sample of the data, smaller model`. */
-  readonly text: string;
-}
-
-const KINDS = {
-  official: "full data",
-  sample: "sample of the data",
-  synthetic: "synthetic data",
-  undescribed: "data not described",
-} as const;
-
-/** The provenance of what ran at some coordinates; of several data sets, the least of theirs. */
-export function provenanceOf(study: Study, where: Where | At): Provenance {
-  const own = study.corpora.filter(({ at }) => fits(at, where));
-  const kinds = ["synthetic", "sample", "official"] as const;
-  const kind = kinds.find((each) => own.some((corpus) => corpus.kind === each)) ?? "undescribed";
-  const short = kind === "synthetic" ? [] : study.paper.size.filter((size) => {
-    const table = study.tidy[size.table];
-    if (table === undefined || !fits(size.at, where)) return false;
-    const of = (name: string, row: number) => Number(table.columns[name]?.[row] ?? NaN);
-    return rowsAt(table, { ...where, ...size.at }).some((row) =>
-      Object.entries(size.equals).some(([name, value]) => of(name, row) !== value) ||
-      Object.entries(size.at_least).some(([name, value]) => !(of(name, row) >= value))
-    );
-  }).map(({ says }) => says);
-  const labels = [...new Set(short)];
-  return {
-    kind,
-    short: labels,
-    asPaper: kind === "official" && labels.length === 0,
-    text: [KINDS[kind], ...labels].join(", "),
-  };
 }

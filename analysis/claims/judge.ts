@@ -7,17 +7,17 @@ import type { Claim, Comparison } from "../spec/claims.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { signedRankTest } from "../statistics/hypothesis_tests.ts";
 import { alphaOf, countSigns, summarize } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
   axisOf,
   changesOf,
+  cutOff,
   metricOf,
   partsOf,
   placeText,
-  provenanceOf,
   type Study,
   titleOf,
 } from "../study.ts";
-import { cutOff } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";
 import { chancesOf } from "./chances.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { axisOf, baselineOf, byAxes, keyOf, provenanceOf, type Study, titleOf } from "../study.ts";
+import { provenanceOf } from "../provenance.ts";
+import { axisOf, baselineOf, byAxes, keyOf, type Study, titleOf } from "../study.ts";
 import type { Metric, Where } from "../spec/axes.ts";
 import { capitalized, changeUnit, withUnit } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";

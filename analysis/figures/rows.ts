@@ -4,25 +4,24 @@
  * @module
  */
 import { printedAt, printedChange } from "../printed.ts";
-import type { Metric } from "../spec/axes.ts";
 import type { Bars, Forest, PublishedFigure } from "../spec/figures.ts";
 import { FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
-  changesOf,
   type Condition,
   conditionsOf,
+  type Contrast,
+  type Estimate,
+  estimateOf,
   fits,
   isAt,
   metricOf,
-  provenanceOf,
   type PublishedValue,
-  shownChange,
   type Study,
 } from "../study.ts";
 import {
   changeUnit,
   counted,
-  cutOff,
   decimal,
   intervalText,
   percent,
@@ -52,12 +51,10 @@ export function forest(study: Study, { name, spec }: Figure<Forest>): Chart {
   const against = spec.show === "values" ? null : spec.against ?? againstOf(study, spec.rows);
   const panels = measuredPanels(study, spec, {
     isShown: ({ at }) => against === null || !isAt(at, against),
-    rowOf: (condition) => {
-      const { kind } = provenanceOf(study, { ...spec.where, ...condition.at });
+    rowOf: ({ at }) => {
+      const { kind } = provenanceOf(study, { ...spec.where, ...at });
       const sources = kind === "synthetic" ? [] : spec.sources;
-      return against === null
-        ? valueRow(study, { metric: spec.metric, condition, sources })
-        : changeRow(study, { metric: spec.metric, at: condition.at, against, sources });
+      return measuredRow(study, { metric: spec.metric, at, against }, sources);
     },
   });
   const printed = panels.some((panel) => panel.rows.some((row) => row.printed.length > 0));
@@ -95,15 +92,12 @@ export function published(study: Study, { name, spec }: Figure<PublishedFigure>)
     return [{
       title: paperTitle(study, { source, values, rows }),
       ours: false,
-      rows: [...groups].map(([label, each]) => ({
-        label,
-        ...rowOf(each.map(({ value }) => value!), {
-          study,
-          metric,
-          number: against === undefined ? decimal : signed,
-          shown: (value) => value,
-        }),
-      })),
+      rows: [...groups].map(([label, each]) => {
+        const own = each.map(({ value }) => value!);
+        const estimate = { ...summarize(own, study.confidence), values: own };
+        const number = against === undefined ? decimal : signed;
+        return { label, ...intervalRow(estimate, metric.digits, number) };
+      }),
     }];
   });
   const { reading_error: error } = study.paper;
@@ -123,12 +117,12 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
   const metric = metricOf(study, spec.metric);
   const against = spec.change ? againstOf(study, spec.rows) : null;
   const ours = measuredPanels(study, spec, {
-    rowOf: (condition) => {
-      const row = valueRow(study, { metric: spec.metric, condition, sources: [] });
-      const change = against === null || isAt(condition.at, against)
+    rowOf: ({ at }) => {
+      const row = measuredRow(study, { metric: spec.metric, at, against: null });
+      const change = against === null || isAt(at, against)
         ? null
-        : changeRow(study, { metric: spec.metric, at: condition.at, against, sources: [] });
-      if (change === null) return row;
+        : measuredRow(study, { metric: spec.metric, at, against });
+      if (row === null || change === null) return row;
       const text = `${change.text.replace(/, \d+ seeds?$/, "")} ${changeUnit(metric)}`;
       return { ...row, text: `${row.text}; ${text}` };
     },
@@ -190,82 +184,52 @@ function printedPanels(study: Study, spec: Bars): RowPanel[] {
   });
 }
 
-/** A condition's own values. */
-function valueRow(
+/** A condition's values, or its differences from another; `null` if no run says anything of them. */
+function measuredRow(
   study: Study,
-  { metric: name, condition, sources }: {
-    readonly metric: string;
-    readonly condition: Condition;
-    readonly sources: readonly string[];
-  },
-): Unlabelled {
-  const metric = metricOf(study, name);
-  const { at, runs, mean, n } = condition;
-  const printed = sources.map((source) => printedAt(study, { metric: name, at, source }))
-    .filter((each) => typeof each?.value === "number") as PublishedValue[];
-  const sd = condition.sd === null ? "" : ` ± ${decimal(condition.sd, metric.digits)}`;
-  return {
-    values: runs.map(({ value }) => value),
-    mean,
-    interval: condition.interval && cutOff(metric, condition.interval),
-    printed: printed.map(({ value }) => value!),
-    text: [
-      `${decimal(mean, metric.digits)}${sd}, ${counted(n, "seed")}`,
-      ...printed.map((each) => `${each.source}: ${printedText(each)}`),
-    ].join("; "),
-  };
-}
-
-/** A condition's differences from another; `null` if no seed has both. */
-function changeRow(
-  study: Study,
-  { sources, ...contrast }: {
-    readonly metric: string;
-    readonly at: At;
-    readonly against: At;
-    readonly sources: readonly string[];
-  },
+  contrast: Contrast,
+  sources: readonly string[] = [],
 ): Unlabelled | null {
-  const metric = metricOf(study, contrast.metric);
-  const values = changesOf(study, contrast).map(({ value }) => value);
-  if (values.length === 0) return null;
+  const { metric: name, at, against } = contrast;
+  const estimate = estimateOf(study, contrast);
+  if (estimate === null) return null;
   const printed = sources.flatMap((source) => {
-    const found = printedChange(study, { ...contrast, source });
-    return found === undefined ? [] : [{ ...found, source }];
+    const lookup = { metric: name, at, source };
+    if (against === null) {
+      const found = printedAt(study, lookup);
+      return found?.value == null ? [] : [{ value: found.value, text: printedText(found), source }];
+    }
+    const found = printedChange(study, { ...lookup, against });
+    if (found === undefined) return [];
+    return [{ value: found.value, text: signed(found.value, found.digits), source }];
   });
-  const shown = (value: number) => shownChange(metric, value);
-  const row = rowOf(values, { study, metric, number: signed, shown });
+  const { digits } = metricOf(study, name);
+  const row = against === null
+    ? spreadRow(estimate, digits)
+    : intervalRow(estimate, digits, signed);
   return {
     ...row,
     printed: printed.map(({ value }) => value),
-    text: [
-      row.text,
-      ...printed.map(({ source, value, digits }) => `${source}: ${signed(value, digits)}`),
-    ].join("; "),
+    text: [row.text, ...printed.map(({ source, text }) => `${source}: ${text}`)].join("; "),
   };
 }
 
-/** A row of values that are summarised on one scale and shown on another. */
-function rowOf(
-  values: readonly number[],
-  { study, metric: { digits }, number, shown }: {
-    readonly study: Study;
-    readonly metric: Metric;
-    readonly number: typeof signed;
-    readonly shown: (value: number) => number;
-  },
+/** A row whose numbers are mean and standard deviation. */
+function spreadRow({ values, mean, sd, n, interval }: Estimate, digits: number): Unlabelled {
+  const spread = sd === null ? "" : ` ± ${decimal(sd, digits)}`;
+  const text = `${decimal(mean, digits)}${spread}, ${counted(n, "seed")}`;
+  return { values, mean, interval, printed: [], text };
+}
+
+/** A row whose numbers are mean and interval. */
+function intervalRow(
+  { values, mean, n, interval }: Estimate,
+  digits: number,
+  number: typeof signed,
 ): Unlabelled {
-  const { mean, n, interval } = summarize(values, study.confidence);
-  const ends = interval && [shown(interval[0]), shown(interval[1])] as const;
-  return {
-    values: values.map(shown),
-    mean: shown(mean),
-    interval: ends,
-    printed: [],
-    text: number(shown(mean), digits) +
-      (ends === null ? "" : ` ${intervalText(ends, (end) => number(end, digits))}`) +
-      `, ${counted(n, "seed")}`,
-  };
+  const ends = interval === null ? "" : ` ${intervalText(interval, (end) => number(end, digits))}`;
+  const text = `${number(mean, digits)}${ends}, ${counted(n, "seed")}`;
+  return { values, mean, interval, printed: [], text };
 }
 
 /** Names a panel of what the paper printed. */

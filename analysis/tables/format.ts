@@ -59,15 +59,6 @@ export function counted(count: number, noun: string): string {
   return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** An interval of values cut off where the metric ends: no accuracy is greater than 100 %. */
-export function cutOff(
-  metric: Metric,
-  [low, high]: readonly [number, number],
-): readonly [number, number] {
-  const max = metric.max ?? Infinity;
-  return [Math.min(low, max), Math.min(high, max)];
-}
-
 /** A title with its unit, as a column's head: `Accuracy, %`. */
 export function withUnit(title: string, unit: string): string {
   const text = unit === "percent" ? "%" : unit;

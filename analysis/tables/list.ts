@@ -5,7 +5,8 @@
  */
 import type { ListTable } from "../spec/tables.ts";
 import { median } from "../statistics/sample.ts";
-import { atOf, axisOf, byAxes, provenanceOf, rowsAt, type Study, titleOf } from "../study.ts";
+import { provenanceOf } from "../provenance.ts";
+import { atOf, axisOf, byAxes, rowsAt, type Study, titleOf } from "../study.ts";
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
 import { anchorsOf, breaksOf, type Making, only, tableOf, words } from "./making.ts";

@@ -6,22 +6,21 @@
 import { printedAt, printedChange } from "../printed.ts";
 import type { Metric, Where } from "../spec/axes.ts";
 import type { Measure } from "../spec/tables.ts";
-import { countSigns, FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { countSigns, FEWEST_FOR_INTERVAL } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
   baselineOf,
-  changesOf,
   type Contrast,
+  estimateOf,
   fits,
   isAt,
   metricOf,
-  provenanceOf,
   rowsAt,
-  shownChange,
   type Study,
-  summaryOf,
+  testedChange,
 } from "../study.ts";
 import type { At } from "../tidy/table.ts";
-import { cutOff, decimal, intervalText, NONE, printedText, rangeText, signed } from "./format.ts";
+import { decimal, intervalText, NONE, printedText, rangeText, signed } from "./format.ts";
 import { completed, everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
 
 /** How each kind of cell is called in a column's head, and its numbers in CSV. */
@@ -144,85 +143,51 @@ function rangeCell(cell: Cell): Shown {
   return { text: rangeText(decimal(min, digits), decimal(max, digits)), values: [min, max] };
 }
 
-/** A sample, of values or of changes, on the scale that is averaged and as it is shown. */
-interface Sample {
-  readonly values: readonly number[];
-  readonly to: string;
-  readonly shown: (value: number) => number;
-  /** The text of a shown mean, or of an end of its interval. */
-  readonly text: (shown: number) => string;
-}
-
-function valueSample({ sheet: { study }, measure, name, metric, at, over }: Cell): Sample {
-  const digits = measure.digits ?? metric.digits;
-  return {
-    values: finite(study, { metric: name, at, against: null, over }),
-    to: `#${
-      Object.keys(over).length > 0 ? everyId(metric.table) : runsAnchor(study, metric.table, at)
-    }`,
-    shown: (value) => value,
-    text: (shown) => decimal(shown, digits),
-  };
-}
-
-function changeSample({ sheet, measure, metric }: Cell, contrast: Contrast): Sample {
-  const values = finite(sheet.study, contrast);
-  return {
-    values,
-    to: values.length === 0 ? "" : linkOfPairs(sheet, contrast),
-    shown: (value) => shownChange(metric, value),
-    text: (shown) => signed(shown, measure.digits ?? metric.digits),
-  };
-}
-
-function finite(study: Study, contrast: Contrast): number[] {
-  return changesOf(study, contrast).map(({ value }) => value).filter(Number.isFinite);
-}
-
 /** A statistic of the values at a place, or of their changes. */
 function sampleCell(cell: Cell): Shown {
-  const { sheet: { study }, measure: { show, digits }, name, metric, at, over, none } = cell;
+  const { sheet, measure: { show }, name, metric, at, over, none } = cell;
   const isChange = show.startsWith("change") || show === "wins_losses";
   const against = isChange ? againstOf(cell) : null;
   if (isChange && against === null) return none;
   const contrast = { metric: name, at, against, over };
-  const { values, to, shown, text } = isChange ? changeSample(cell, contrast) : valueSample(cell);
-  if (values.length === 0) return isChange ? none : wordsCell(cell);
-  const { n, mean, sd, interval } = isChange
-    ? summarize(values, study.confidence)
-    : summaryOf(metric, values, study.confidence);
-  const spread = sd === null ? null : shown(sd);
-  const spreadText = spread === null ? NONE : decimal(spread, digits ?? metric.digits);
+  const estimate = estimateOf(sheet.study, contrast);
+  if (estimate === null) return isChange ? none : wordsCell(cell);
+  const { n, mean, sd, interval, values } = estimate;
+  const digits = cell.measure.digits ?? metric.digits;
+  const text = (value: number) => (isChange ? signed : decimal)(value, digits);
+  const sdText = sd === null ? NONE : decimal(sd, digits);
+  const to = isChange ? linkOfPairs(sheet, contrast) : linkOfRuns(cell);
   switch (show) {
     case "n":
       return { text: String(n), to, values: [n] };
     case "mean":
-      return { text: text(shown(mean)), to, values: [shown(mean)] };
+      return { text: text(mean), to, values: [mean] };
     case "change": {
-      const unresolved = Math.abs(mean) <= noiseOf(cell, contrast);
-      const note = unresolved ? " (not resolved)" : "";
-      return { text: text(shown(mean)) + note, to, values: [shown(mean)] };
+      const unresolved = Math.abs(testedChange(metric, mean)) <= noiseOf(cell, contrast);
+      return { text: text(mean) + (unresolved ? " (not resolved)" : ""), to, values: [mean] };
     }
     case "sd":
+      return { text: sdText, to, values: [sd] };
     case "change_sd":
-      return spread === null && isChange ? none : { text: spreadText, to, values: [spread] };
+      return sd === null ? none : { text: sdText, to, values: [sd] };
     case "interval":
-    case "change_interval": {
+    case "change_interval":
       if (interval === null) return { ...none, text: `needs ${FEWEST_FOR_INTERVAL} seeds` };
-      const ends = [shown(interval[0]), shown(interval[1])] as const;
-      const cut = isChange ? ends : cutOff(metric, ends);
-      return { text: intervalText(cut, text), to, values: cut };
-    }
+      return { text: intervalText(interval, text), to, values: interval };
     case "wins_losses": {
       const { positive, negative } = countSigns(values);
       const wins = metric.better === "less" ? [negative, positive] : [positive, negative];
       return { text: wins.join("/"), to, values: wins };
     }
     default: {
-      const beside = spread === null ? " (1 seed)" : ` ± ${spreadText}`;
-      return { text: text(shown(mean)) + beside, to, values: [shown(mean), spread, n] };
+      const spread = sd === null ? " (1 seed)" : ` ± ${sdText}`;
+      return { text: text(mean) + spread, to, values: [mean, sd, n] };
     }
   }
+}
+
+function linkOfRuns({ sheet: { study }, metric: { table }, at, over }: Cell): string {
+  return `#${Object.keys(over).length > 0 ? everyId(table) : runsAnchor(study, table, at)}`;
 }
 
 /**
@@ -232,10 +197,11 @@ function sampleCell(cell: Cell): Shown {
  */
 function noiseOf({ sheet: { study }, metric }: Cell, contrast: Contrast): number {
   if (metric.floor === undefined || isAt(contrast.at, metric.floor)) return -1;
-  const changes = finite(study, { ...contrast, at: { ...contrast.at, ...metric.floor } });
-  if (changes.length === 0) return -1;
-  const { interval } = summarize(changes, study.confidence);
-  return Math.max(...(interval ?? changes).map(Math.abs));
+  const at = { ...contrast.at, ...metric.floor };
+  const estimate = estimateOf(study, { ...contrast, at });
+  if (estimate === null) return -1;
+  const tested = (value: number) => Math.abs(testedChange(metric, value));
+  return Math.max(...(estimate.interval ?? estimate.values).map(tested));
 }
 
 /** What a cell's changes are from; null at the baseline itself. */

@@ -6,9 +6,16 @@
 import { meanAt, meansOf, type Series, seriesOf } from "../printed.ts";
 import { holm } from "../statistics/holm.ts";
 import { signedRankTest, tTest } from "../statistics/hypothesis_tests.ts";
-import { alphaOf, countSigns, summarize } from "../statistics/sample.ts";
+import { alphaOf, countSigns, moments } from "../statistics/sample.ts";
 import { studentTQuantile, studentTTwoSided } from "../statistics/student_t.ts";
-import { axisOf, baselineOf, metricOf, shownChange, type Study, testedChange } from "../study.ts";
+import {
+  axisOf,
+  baselineOf,
+  changeEstimate,
+  metricOf,
+  type Study,
+  testedChange,
+} from "../study.ts";
 import { decimal, percent, probability, signed } from "./format.ts";
 import { bounds, differences, figures, type Making, only, tableOf, words } from "./making.ts";
 import type { Table } from "./table.ts";
@@ -18,13 +25,10 @@ export function paperFigures(study: Study): Table {
   const tested = seriesOf(study).filter(({ values }) => values.length > 1).map((each) => {
     const metric = metricOf(study, each.metric);
     const values = each.values.map((value) => testedChange(metric, value));
-    const summary = summarize(values, study.confidence);
-    const shown = (value: number) => shownChange(metric, value);
     return {
-      ...{ ...each, ...countSigns(values), n: summary.n, less: metric.better === "less" },
-      ...{ mean: shown(summary.mean), sd: shown(summary.sd!), digits: metric.digits },
-      interval: summary.interval && summary.interval.map(shown) as [number, number],
-      ...{ p: tTest(summary), signedRank: signedRankTest(values) },
+      ...{ ...each, ...changeEstimate(metric, values, study.confidence), ...countSigns(values) },
+      ...{ less: metric.better === "less", digits: metric.digits },
+      ...{ p: tTest(moments(values)), signedRank: signedRankTest(values) },
     };
   });
   const corrected = holm(tested.flatMap(({ p }) => p ?? []));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { provenanceOf } from "../provenance.ts";
 import {
   atOf,
   byAxes,
@@ -10,7 +11,6 @@ import {
   keyOf,
   metricOf,
   partsOf,
-  provenanceOf,
   rowsAt,
   type Study,
   titleOf,

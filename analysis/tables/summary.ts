@@ -4,18 +4,8 @@
  * @module
  */
 import type { Measure, SummaryTable } from "../spec/tables.ts";
-import {
-  atOf,
-  axisOf,
-  isAt,
-  metricOf,
-  type Provenance,
-  provenanceOf,
-  rowsAt,
-  shortOf,
-  type Study,
-  titleOf,
-} from "../study.ts";
+import { type Provenance, provenanceOf } from "../provenance.ts";
+import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
 import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
 import { breaksOf, type Making, only, tableOf, words } from "./making.ts";

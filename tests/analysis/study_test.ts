@@ -1,9 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { provenanceOf } from "../../analysis/provenance.ts";
 import {
   changesOf,
   conditionsOf,
   placeText,
-  provenanceOf,
   shownChange,
   type Study,
   testedChange,

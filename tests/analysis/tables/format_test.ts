@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import {
-  cutOff,
   decimal,
   intervalText,
   probability,
   rangeText,
   signed,
 } from "../../../analysis/tables/format.ts";
+import { cutOff } from "../../../analysis/study.ts";
 import { printedDigits } from "../../../analysis/printed.ts";
 import { metrics } from "./made_up.ts";
 
