@@ -75,19 +75,10 @@ export interface Study {
   readonly paper: Paper;
 }
 
-/** One replicate of a condition. */
-export interface Run {
-  readonly seed: string;
-  /** In the shown unit; a median if the table has several rows of it. */
-  readonly value: number;
-  /** Its rows in the metric's table. */
-  readonly rows: readonly number[];
-}
-
-/** Runs that differ in the seed alone; of a metric compared by ratios, the mean is geometric. */
-export interface Condition extends SampleSummary {
+/** Runs that differ in the seed alone. */
+export interface Condition {
   readonly at: At;
-  readonly runs: readonly Run[];
+  readonly seeds: readonly string[];
 }
 
 /** Two conditions, or two differences, under one seed. */
@@ -183,24 +174,14 @@ export function conditionsOf(study: Study, name: string, where: Where = {}): Con
   const axes = table.axes.filter((axis) => axis !== study.seeds && axis !== metric.within);
   const rows = rowsAt(table, where).filter((row) => valueOf(row) !== undefined);
   const groups = Map.groupBy(rows, (row) => keyOf(atOf(table, row, axes)));
-  return [...groups.values()].map((group) => {
-    const seeds = Map.groupBy(group, (row) => String(table.columns[study.seeds]?.[row] ?? ""));
-    const runs = [...seeds].map(([seed, own]): Run => ({
-      seed,
-      value: median(own.map((row) => valueOf(row)!)),
-      rows: own,
-    }));
-    const values = runs.map((run) => run.value);
-    return {
-      at: atOf(table, group[0]!, axes),
-      runs,
-      ...summaryOf(metric, values, study.confidence),
-    };
-  });
+  return [...groups.values()].map((own) => ({
+    at: atOf(table, own[0]!, axes),
+    seeds: [...new Set(own.map((row) => String(table.columns[study.seeds]?.[row] ?? "")))],
+  }));
 }
 
 /** A sample of a metric's values; of one compared by ratios, mean and interval are geometric. */
-export function summaryOf(
+function summaryOf(
   { change }: Pick<Metric, "change">,
   values: readonly number[],
   confidence: number,

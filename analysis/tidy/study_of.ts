@@ -156,21 +156,19 @@ export function missingRuns(study: Study): At[] {
   const missing = new Map<string, At>();
   for (const name of Object.keys(study.metrics)) {
     const conditions = conditionsOf(study, name);
-    const seeds = new Set(conditions.flatMap(({ runs }) => runs.map(({ seed }) => seed)));
-    for (const { at, runs } of conditions) {
-      const own = new Set(runs.map(({ seed }) => seed));
+    const all = new Set(conditions.flatMap(({ seeds }) => seeds));
+    for (const { at, seeds } of conditions) {
       const neighbours = Object.keys(at).map((axis) =>
         conditions.filter((other) =>
           Object.keys(at).every((each) => (at[each] === other.at[each]) === (each !== axis))
         )
       ).filter((along) => along.length > 0);
-      for (const seed of seeds) {
+      for (const seed of all) {
         const along = neighbours.filter((others) =>
-          others.some((other) => other.runs.some((run) => run.seed === seed))
+          others.some((other) => other.seeds.includes(seed))
         );
-        if (own.has(seed) || along.length < Math.min(2, neighbours.length) || along.length === 0) {
-          continue;
-        }
+        const isAsked = along.length > 0 && along.length >= Math.min(2, neighbours.length);
+        if (seeds.includes(seed) || !isAsked) continue;
         const place = { ...at, [study.seeds]: seed };
         missing.set(keyOf(place), place);
       }
