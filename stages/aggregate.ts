@@ -4,9 +4,8 @@
  * @module
  */
 import { z } from "zod";
-import { axesSchema, metricsSchema } from "../analysis/spec/axes.ts";
+import { axesSchema, metricsSchema, ordered } from "../analysis/spec/axes.ts";
 import { claimSchema } from "../analysis/spec/claims.ts";
-import { ordered } from "../analysis/spec/ordered.ts";
 import { paperSchema, publishedSchema } from "../analysis/spec/published.ts";
 import { tablesSchema } from "../analysis/spec/tables.ts";
 import { defineStage, type Surroundings } from "../pipeline/stage.ts";

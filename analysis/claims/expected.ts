@@ -105,7 +105,9 @@ function termsOf(comparison: Comparison, prints: Prints): Term[] {
     const terms = printedTerms(comparison, { source, prints });
     if (terms !== null) return terms;
   }
-  const sd = seedsSpread(comparison, prints) ?? expectedSpread(comparison, prints);
+  const { tested } = scaleOf(comparison, prints.metrics[comparison.metric]!);
+  const { spread } = comparison;
+  const sd = seedsSpread(comparison, prints) ?? (spread === null ? null : tested(spread));
   if (sd === null) return [];
   const weights = weigh(partsOf(comparison), (at) => `${comparison.metric} ${keyOf(at)}`);
   const size = Math.sqrt(sum([...weights.values()].map((weight) => weight * weight)));
@@ -155,9 +157,4 @@ function seedsSpread(comparison: Comparison, prints: Prints): number | null {
     Object.entries(each.at).every(([axis, value]) => at[axis] === value)
   );
   return found ? moments(found.values.map(tested)).sd || null : null;
-}
-
-function expectedSpread(comparison: Comparison, prints: Prints): number | null {
-  if (comparison.spread === null) return null;
-  return scaleOf(comparison, prints.metrics[comparison.metric]!).tested(comparison.spread);
 }
