@@ -11,7 +11,7 @@ import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
 import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
-import { linked, type Table } from "./table.ts";
+import { type Cell, linked, type Table } from "./table.ts";
 
 /** A declared summary; null if nothing of it was run. */
 export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Table | null {
@@ -119,48 +119,38 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
   return { made, rows, shown: rows.map(({ at }) => at) };
 }
 
+/** A row of a table across an axis: of ours, or of the paper's. */
+interface Line {
+  readonly place: At;
+  readonly label: string;
+  readonly who: readonly string[];
+  readonly cells: readonly Cell[];
+}
+
 /**
  * A row of ours for each place and one of the paper's, a column for each value of an axis; for
  * programs a row for each condition.
  */
 function acrossOf(parts: Parts, across: string): Built {
-  const { sheet: { study }, spec, table, axes } = parts;
+  const { sheet: { study }, spec, table, axes, places } = parts;
   const [measure] = spec.columns as [Measure];
-  const ours = rowsAt(table, spec.where);
+  const ours = table.axes.includes(across) ? rowsAt(table, spec.where) : [];
   const values = placesIn(study, { table, rows: ours, axes: [across] }).map((at) => at[across]!);
-  const conditions = rowsOf({
-    ...parts,
-    axes: [...axes, across],
-    places: parts.places.flatMap((place) => values.map((value) => ({ ...place, [across]: value }))),
-    spec: spec.published === undefined
-      ? spec
-      : { ...spec, columns: [measure, theirsOf(measure, spec.published)] },
+  const columns = spec.published === undefined
+    ? [measure]
+    : [measure, theirsOf(measure, spec.published)];
+  const long = rowsOf({
+    ...{ ...parts, spec: { ...spec, columns }, axes: [...axes, across] },
+    places: places.flatMap((place) => values.map((value) => ({ ...place, [across]: value }))),
   });
-  const rows = parts.places.flatMap((place) => {
-    const own = values.map((value) =>
-      conditions.rows.find((row) => isAt(row.place, { ...place, [across]: value }))
-    );
-    const textsOf = (column: number) => own.map((row) => row?.cells[column]?.text ?? NONE);
-    if (textsOf(0).every((text) => text === NONE)) return [];
-    const at = conditionAt(parts, place);
-    const { text } = provenanceOf(study, { ...spec.where, ...at });
-    const seeds = own.flatMap((row) =>
-      row === undefined ? [] : cellAt(parts, row.at, { ...measure, show: "n" }).values[0] ?? []
-    );
-    const cells = own.map((row) =>
-      row === undefined || row.cells[0]!.text === NONE
-        ? "not run"
-        : linked(row.cells[0]!.text, row.cells[0]!.to)
-    );
-    const printed = textsOf(1);
-    return [
-      { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells },
-      ...printed.every((text) => text === NONE)
-        ? []
-        : [{ place, label: "Paper, as printed", who: ["paper"], cells: printed }],
-    ];
-  });
-  type Line = typeof rows[number];
+  const rows = places.flatMap((place) =>
+    linesOf(parts, {
+      place,
+      conditions: values.map((value) =>
+        long.rows.find((row) => isAt(row.place, { ...place, [across]: value }))
+      ),
+    })
+  );
   const firsts = firstsOf(rows, axes);
   const made = tableOf<Line>(rows, [
     ...axisColumns<Line>(study, axes, firsts, ({ who }) => who.length > 0),
@@ -173,7 +163,29 @@ function acrossOf(parts: Parts, across: string): Built {
     ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
-  return { made: { ...made, data: conditions.made.data }, shown: conditions.shown };
+  return { made: { ...made, data: long.made.data }, shown: long.shown };
+}
+
+/** The rows of a place, given its condition at each value of the axis that the table goes across. */
+function linesOf(
+  parts: Parts,
+  { place, conditions }: { place: At; conditions: readonly (Row | undefined)[] },
+): Line[] {
+  const { sheet: { study }, spec } = parts;
+  const [ours, printed] = [0, 1].map((column) =>
+    conditions.map((row) => row?.cells[column] ?? { text: NONE, values: [] })
+  ) as [Shown[], Shown[]];
+  const isEmpty = (cells: readonly Shown[]) => cells.every(({ text }) => text === NONE);
+  if (isEmpty(ours)) return [];
+  const { text } = provenanceOf(study, { ...spec.where, ...conditionAt(parts, place) });
+  const seeds = conditions.flatMap((row) =>
+    row && cellAt(parts, row.at, { ...spec.columns[0]!, show: "n" }).values[0] || []
+  );
+  const cells = ours.map(({ text, to }) => linked(text === NONE ? "not run" : text, to));
+  const own = { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells };
+  if (isEmpty(printed)) return [own];
+  const theirs = printed.map(({ text }) => text);
+  return [own, { place, label: "Paper, as printed", who: ["paper"], cells: theirs }];
 }
 
 /** What a source of the paper prints of what a measure shows. */
