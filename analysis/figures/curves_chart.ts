@@ -5,6 +5,7 @@
  */
 import {
   INK,
+  layer,
   PAGE,
   panelLines,
   panelTitle,
@@ -188,8 +189,6 @@ function panelSpec(panel: CurvesPanel, options: {
     axis: { tickCount: 5, minExtent: 32 },
   };
   const { colour: color, dash: strokeDash, shape } = looksOf(options.labels);
-  const layer = (values: readonly unknown[], mark: object, encoding: object) =>
-    values.length === 0 ? [] : [{ data: { values }, mark, encoding }];
   const all = <T>(of: (series: Series) => readonly T[]) =>
     panel.series.flatMap((series) =>
       of(series).map((point) => ({ label: series.label, ...point }))

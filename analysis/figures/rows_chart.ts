@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { type Chart, COLOURS, emptyChart, INK, panelTitle, textWidth, titleOf } from "./theme.ts";
+import {
+  type Chart,
+  COLOURS,
+  emptyChart,
+  INK,
+  layer,
+  panelTitle,
+  textWidth,
+  titleOf,
+} from "./theme.ts";
 
 /** One labelled row of a panel, in shown units. */
 export interface Row {
@@ -51,9 +60,15 @@ type Domain = readonly [number, number];
 const ROW_HEIGHT = 34;
 const TEXT_GAP = 14;
 
-const PRINTED = { shape: "square", filled: false, color: COLOURS[1], strokeWidth: 2, size: 80 };
-const MEAN = { shape: "diamond", filled: true, color: INK, size: 90 };
-const SEED = { shape: "circle", filled: false, color: COLOURS[0], strokeWidth: 1.6, size: 46 };
+const ZERO = { type: "rule", color: INK, strokeWidth: 1.2 };
+const INTERVAL = { type: "rule", color: INK, strokeWidth: 2 };
+const BAR = { type: "bar", height: 16, color: COLOURS[0] };
+/** Hollow, since colour alone must not tell ours and the paper's apart. */
+const PRINTED_BAR = { type: "bar", height: 16, fill: null, stroke: COLOURS[1], strokeWidth: 1.6 };
+const POINT = { type: "point", opacity: 1, filled: false };
+const PRINTED = { ...POINT, shape: "square", color: COLOURS[1], strokeWidth: 2, size: 80 };
+const MEAN = { ...POINT, shape: "diamond", filled: true, color: INK, size: 90 };
+const SEED = { ...POINT, shape: "circle", color: COLOURS[0], strokeWidth: 1.6, size: 46 };
 
 /** All panels below each other, on one axis unless they are not compared. */
 export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Chart {
@@ -131,69 +146,27 @@ function panelSpec(
     axis: { title: null, domain: false, ticks: false, ...labels },
   };
   const lower = bars ? 0 : 6;
-  const at = (field: string, values: readonly number[], { label }: Row) =>
-    values.map((value) => ({ label, [field]: value }));
-  const points = (values: readonly unknown[], field: string, mark: Record<string, unknown>) =>
-    values.length === 0 ? [] : [{
-      data: { values },
-      mark: { type: "point", opacity: 1, ...mark },
-      encoding: { x: x(field), y },
-    }];
   const main = rows.map(({ label, mean, text }) => ({ label, mean, text }));
-  const seeds = rows.flatMap((row) => at("value", row.values, row));
-  const printed = rows.flatMap((row) => at("printed", row.printed, row));
+  const each = (field: "values" | "printed") =>
+    rows.flatMap((row) => row[field].map((value) => ({ label: row.label, value })));
+  const intervals = rows.flatMap(({ label, interval }) =>
+    interval === null ? [] : [{ label, low: interval[0], high: interval[1] }]
+  );
+  const text = { type: "text", align: "left", x: width + TEXT_GAP, fontSize: 12, color: INK };
   return {
     title: panelTitle(title, extent + width + options.beside),
     width,
     height: ROW_HEIGHT * rows.length,
     layer: [
-      ...signed
-        ? [{
-          data: { values: [{ zero: 0 }] },
-          mark: { type: "rule", color: INK, strokeWidth: 1.2 },
-          encoding: { x: x("zero") },
-        }]
-        : [],
-      ...bars ? [barLayer(main, { x: x("mean"), y, ours })] : [],
-      intervalLayer(rows, { x, y, lower }),
-      ...points(printed, "printed", { ...PRINTED, yOffset: lower }),
-      ...bars ? [] : [
-        ...points(main, "mean", { ...MEAN, yOffset: lower }),
-        ...points(seeds, "value", { ...SEED, yOffset: -lower }),
-      ],
-      {
-        data: { values: main },
-        mark: { type: "text", align: "left", x: width + TEXT_GAP, fontSize: 12, color: INK },
-        encoding: { text: { field: "text" }, y },
-      },
+      ...layer(signed ? [{ zero: 0 }] : [], ZERO, { x: x("zero") }),
+      ...layer(bars ? main : [], ours ? BAR : PRINTED_BAR, { x: x("mean"), y }),
+      ...layer(intervals, { ...INTERVAL, yOffset: lower, y2Offset: lower }, {
+        ...{ x: x("low"), x2: { field: "high" }, y },
+      }),
+      ...layer(each("printed"), { ...PRINTED, yOffset: lower }, { x: x("value"), y }),
+      ...layer(bars ? [] : main, { ...MEAN, yOffset: lower }, { x: x("mean"), y }),
+      ...layer(bars ? [] : each("values"), { ...SEED, yOffset: -lower }, { x: x("value"), y }),
+      ...layer(main, text, { text: { field: "text" }, y }),
     ],
-  };
-}
-
-/** Bars; the paper's are hollow, since colour alone must not tell them apart. */
-function barLayer(
-  values: readonly unknown[],
-  { x, y, ours }: { readonly x: unknown; readonly y: unknown; readonly ours: boolean },
-): Record<string, unknown> {
-  const look = ours ? { color: COLOURS[0] } : { fill: null, stroke: COLOURS[1], strokeWidth: 1.6 };
-  return { data: { values }, mark: { type: "bar", height: 16, ...look }, encoding: { x, y } };
-}
-
-function intervalLayer(
-  rows: readonly Row[],
-  { x, y, lower }: {
-    readonly x: (field: string) => unknown;
-    readonly y: unknown;
-    readonly lower: number;
-  },
-): Record<string, unknown> {
-  return {
-    data: {
-      values: rows.flatMap(({ label, interval }) =>
-        interval === null ? [] : [{ label, low: interval[0], high: interval[1] }]
-      ),
-    },
-    mark: { type: "rule", color: INK, strokeWidth: 2, yOffset: lower, y2Offset: lower },
-    encoding: { x: x("low"), x2: { field: "high" }, y },
   };
 }

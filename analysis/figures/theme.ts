@@ -173,6 +173,11 @@ export function panelLines(text: string, width: number): string[] {
   return wrapText(text, width / 7);
 }
 
+/** A layer of a chart; none of nothing. */
+export function layer(values: readonly unknown[], mark: object, encoding: object): object[] {
+  return values.length === 0 ? [] : [{ data: { values }, mark, encoding }];
+}
+
 /** A figure of nothing, which says so. */
 export function emptyChart(frame: Omit<Frame, "description">, width: number): Chart {
   const text = "Nothing was measured that this figure would show";
