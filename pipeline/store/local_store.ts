@@ -15,6 +15,7 @@
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/published.json        what is in outputs/, sealed
+ * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
  * store/aside/                damaged files, set aside
  * store/catalog.sqlite        can be deleted at any time
@@ -33,7 +34,17 @@ import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts
 import { fillCatalog, Traces } from "./traces.ts";
 import type { Workspace } from "./workspace.ts";
 
-const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "runs", "aside"];
+/** The folders that an open store has. */
+export const FOLDERS = [
+  "blobs",
+  "traces",
+  "code",
+  "scratch",
+  "checkpoints",
+  "locks",
+  "runs",
+  "aside",
+];
 
 /** Called for every damaged file that is found, and set aside unless the store is for reading. */
 export type DamageListener = (path: string, message: string) => void;
