@@ -52,8 +52,9 @@ export interface Memory {
   readonly outputs: string;
   /** Mode of the store's folder: who may not write there may not run. */
   readonly mode: number | null;
-  /** Below `outputs`: what must be a folder, whatever is in it, and what may not be there. */
+  /** What must be a folder, whatever is in it. */
   readonly folders: readonly string[];
+  /** Where nothing may be. */
   readonly absent: readonly string[];
   /** What was read of the project and of packages, folders too. Links are followed. */
   readonly sources: Stamps;
@@ -160,8 +161,8 @@ async function holds(memory: Memory): Promise<boolean> {
   if (store.mode !== memory.mode) return false;
   // A run opens it to write, and can't where the place is read-only.
   Deno.openSync(`${outputs}/${CATALOGUE}.lock`, { read: true, write: true }).close();
-  return memory.folders.every((path) => Deno.statSync(`${outputs}/${path}`).isDirectory) &&
-    memory.absent.every((path) => lookAt(`${outputs}/${path}`) === undefined) &&
+  return memory.folders.every((path) => Deno.statSync(path).isDirectory) &&
+    memory.absent.every((path) => lookAt(path) === undefined) &&
     unmoved(sources, statOf) &&
     unmoved(results, (path) => lookAt(`${outputs}/${path}`)?.stat);
 }

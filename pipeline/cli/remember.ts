@@ -63,7 +63,12 @@ async function memoryOf(
   if (Math.abs(Date.now() - performance.timeOrigin - performance.now()) > MAX_DRIFT_MS) {
     return undefined;
   }
-  const sources = stampsOf(sourcesOf(session, project), since, statOf);
+  const configs = configsAbove(project.root);
+  const sources = stampsOf(
+    [...sourcesOf(session, project), ...configs.filter((path) => lookAt(path))],
+    since,
+    statOf,
+  );
   if (sources === undefined) return undefined;
   const below = await resultsOf(session);
   const results = stampsOf(below, since, (path) => lookAt(join(outputs, path))?.stat);
@@ -78,8 +83,12 @@ async function memoryOf(
     machine: isMeasured ? describeMachine() : null,
     outputs,
     mode: Deno.statSync(store.root).mode,
-    folders: FOLDERS.map((name) => `store/${name}`),
-    absent: ["wal", "shm", "journal"].map((suffix) => `${CATALOGUE}-${suffix}`),
+    folders: FOLDERS.map((name) => join(store.root, name)),
+    absent: [
+      // Left where the catalogue is in use, or its process was killed.
+      ...["wal", "shm", "journal"].map((suffix) => join(outputs, `${CATALOGUE}-${suffix}`)),
+      ...configs.filter((path) => !lookAt(path)),
+    ],
     sources,
     results,
     events,
@@ -128,6 +137,14 @@ function* sourcesOf(session: Session, project: Project): Generator<string> {
   const left = { count: MAX_SOURCES };
   const others = new Set([join(project.root, "outputs"), session.outputs]);
   for (const folder of [project.root, ENGINE]) yield* below(folder, others, left);
+}
+
+/** Where Deno looks for its configuration besides the project's folder, in which every file counts. */
+function configsAbove(root: string): string[] {
+  const folders: string[] = [];
+  for (let folder = root; folder !== dirname(folder);) folders.push(folder = dirname(folder));
+  const names = ["deno.json", "deno.jsonc", "package.json"];
+  return folders.flatMap((folder) => names.map((name) => join(folder, name)));
 }
 
 /** A folder and what is in it, but for hidden folders and those where results are. */

@@ -21,8 +21,9 @@ const PAGE = "outputs/toy.smoke/report/page.txt";
 
 /** A toy project with all that a run may look at: a measured output, includes, a file elsewhere. */
 function project(): TestProject & { readonly elsewhere: string } {
-  const toy = toyProject(IN_MEMORY);
-  const elsewhere = Deno.makeTempFileSync({ suffix: ".ts", ...IN_MEMORY && { dir: IN_MEMORY } });
+  const home = Deno.makeTempDirSync({ prefix: "lockstep-", ...IN_MEMORY && { dir: IN_MEMORY } });
+  const toy = toyProject(home);
+  const elsewhere = join(home, "elsewhere.ts");
   Deno.writeTextFileSync(elsewhere, "export const START = 0;\n");
   writeStage(toy, {
     name: "clock",
@@ -50,8 +51,7 @@ export function run(context: StageContext<Params>): Promise<void> {
   return Object.assign(toy, {
     elsewhere,
     [Symbol.dispose]() {
-      Deno.removeSync(elsewhere);
-      Deno.removeSync(toy.root, { recursive: true });
+      Deno.removeSync(home, { recursive: true });
     },
   });
 }
@@ -91,7 +91,11 @@ function forge(root: string, change: (memory: Memory) => Partial<Memory>): void 
   Deno.writeTextFileSync(path, seal({ ...memory, ...change(memory) }));
 }
 
-type Trial = readonly [what: string, act: (toy: ReturnType<typeof project>) => void];
+/** What is done to a project; it may return what is to be undone, since other copies see it too. */
+type Trial = readonly [
+  what: string,
+  act: (toy: ReturnType<typeof project>) => void | (() => void),
+];
 
 const file = (name: string): Trial[] => [
   [`${name} is edited, its size and time kept`, (toy) => flip(toy.path(name))],
@@ -113,6 +117,11 @@ const TRIALS: readonly Trial[] = [
   ["an output is replaced by a link to it", (toy) => replaceByLink(toy.path(PAGE))],
   ["a folder has a file more", (toy) => toy.write("lib/tsconfig.json", "{}")],
   ["the project has a file more", (toy) => toy.write("deno.jsonc", "{}")],
+  ["a folder above has a configuration", ({ elsewhere }) => {
+    const path = join(dirname(elsewhere), "deno.json");
+    Deno.writeTextFileSync(path, "{}");
+    return () => Deno.removeSync(path);
+  }],
   ["there is another experiment", (toy) => Deno.mkdirSync(toy.path("experiments/other"))],
   ["the trace page is gone", (toy) => Deno.removeSync(toy.path("outputs/trace/index.html"))],
   ["a lock is locked up in a folder", (toy) => {
@@ -234,16 +243,15 @@ Deno.test("whatever moves of what a remembered run was concluded from, it is not
   using copies = new Copies(toy.root, trials.length);
   await copies.settle(() => reproduceHere(here));
   const wrong: string[] = [];
-  const elsewhere = Deno.readTextFileSync(toy.elsewhere);
   // The last of all, since all copies have that file in common.
   const order = trials.toSorted((a, b) => Number(isElsewhere(a)) - Number(isElsewhere(b)));
   for (const [n, [what, act]] of order.entries()) {
     copies.take(n);
     if (!await recallHere(here)) wrong.push(`not even remembered, before ${what}`);
-    act(toy);
+    const undo = act(toy);
     if (await recallHere(here)) wrong.push(what);
+    undo?.();
   }
-  Deno.writeTextFileSync(toy.elsewhere, elsewhere);
   assertEquals(wrong, []);
   assert(trials.length > 60, `${trials.length} trials`);
 });
