@@ -168,7 +168,7 @@ async function holds(memory: Memory): Promise<boolean> {
 }
 
 function unmoved({ paths, stats }: Stamps, statOf: (path: string) => Stat | undefined): boolean {
-  return stats.length === 4 * paths.length && paths.every((path, index) => {
+  return paths.every((path, index) => {
     const stat = statOf(path);
     const at = 4 * index;
     return stat !== undefined && stat.size === stats[at] && stat.mtime === stats[at + 1] &&
