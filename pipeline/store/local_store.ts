@@ -27,7 +27,7 @@ import { basename, join } from "node:path";
 import type { ArtifactStore, BlobState, FoundOutputs, PutTrace } from "./artifact_store.ts";
 import { Blobs } from "./blobs.ts";
 import { Catalog } from "./catalog.ts";
-import { isRefused, LockstepError } from "../errors.ts";
+import { isRefused, LockstepError, refusal } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts";
@@ -57,6 +57,14 @@ export interface StoreOptions {
    */
   readonly reading?: boolean;
   readonly onDamage?: DamageListener;
+}
+
+/** Whether nothing can be written to a place, by permission or for want of room. */
+function isUnwritable(error: unknown): boolean {
+  // Where there is no room for what it keeps beside a database, SQLite says no more than that.
+  return isRefused(error) ||
+    error instanceof Error &&
+      (refusal(error.message) === "full" || error.message === "disk I/O error");
 }
 
 /** An open store. */
@@ -98,7 +106,7 @@ export class LocalStore implements ArtifactStore, Workspace {
     try {
       return new Catalog(join(this.root, "catalog.sqlite"), fill);
     } catch (error) {
-      if (this.#reading && isRefused(error)) return new Catalog(undefined, fill);
+      if (this.#reading && isUnwritable(error)) return new Catalog(undefined, fill);
       throw error;
     }
   }
