@@ -44,7 +44,12 @@ export async function remember(session: Session, ended: Ended): Promise<void> {
     const memory = await memoryOf(session, ended);
     if (memory === undefined) return;
     const path = join(session.store.root, placeOf(memory.circumstances));
-    makeFolder(session.store, dirname(path));
+    const folder = dirname(path);
+    makeFolder(session.store, folder);
+    // Left by a process that was killed; one that is at it does without.
+    for (const { name } of sortedEntries(folder)) {
+      if (name.endsWith(".tmp")) Deno.removeSync(join(folder, name));
+    }
     writeAtomically(path, seal(memory, { indent: 0 }));
   } catch {
     /* A full disk, a folder in the way, a file that went meanwhile: the next run looks again. */
