@@ -41,27 +41,24 @@ export const GRAPHICS_VARIABLES = new RegExp(
  * @throws {ConfigError} If `webgpu` is asked for and there is no adapter.
  */
 export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
-  if (wanted === "cpu" || wanted === "wasm") return without(wanted, "as asked");
-  // Asking a software adapter for its description takes longer than looking for a device.
-  if (wanted === "auto" && !mayHaveHardware()) {
-    return without("wasm", "no graphics device on this machine");
-  }
+  const found = platformAtOnce(wanted);
+  if (found !== undefined) return found;
   // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
   if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
-  const found = await findAdapter();
-  if (!found && wanted === "webgpu") {
+  const device = await findAdapter();
+  if (!device && wanted === "webgpu") {
     throw new ConfigError(
       "Cannot use --backend webgpu: a WebGPU adapter is needed and this machine offers none; " +
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!found) return without("wasm", "no WebGPU adapter on this machine");
-  const { description, vendor } = found.info;
-  const software = isSoftware(found.info);
+  if (!device) return without("wasm", "no WebGPU adapter on this machine");
+  const { description, vendor } = device.info;
+  const software = isSoftware(device.info);
   if (wanted === "auto" && software) {
     return without("wasm", `the only WebGPU adapter, ${description}, is software and slower`);
   }
-  const adapter = describeAdapter(found);
+  const adapter = describeAdapter(device);
   return {
     backend: "webgpu",
     reason: `${software ? "software" : "hardware"} adapter ${description || vendor}`,
@@ -73,6 +70,15 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
       "platform.driver": driverOf(description),
     },
   };
+}
+
+/** The backend, where no adapter need be asked for it; else `undefined`. */
+export function platformAtOnce(wanted: BackendChoice): Platform | undefined {
+  if (wanted === "cpu" || wanted === "wasm") return without(wanted, "as asked");
+  // Asking a software adapter for its description takes longer than looking for a device.
+  return wanted === "auto" && !mayHaveHardware()
+    ? without("wasm", "no graphics device on this machine")
+    : undefined;
 }
 
 function without(backend: "wasm" | "cpu", reason: string): Platform {
