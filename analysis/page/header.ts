@@ -8,6 +8,7 @@ import { type Html, html } from "../../pipeline/html.ts";
 import { atOf, keyOf, provenanceOf, type Study, titleOf } from "../study.ts";
 import { counted } from "../tables/format.ts";
 import { type Merged, traceLink } from "./merge.ts";
+import { runFactsHtml } from "./run_facts.ts";
 
 /** Whose work it is about. */
 export interface About {
@@ -28,7 +29,9 @@ export function headerHtml(
 <h1>${title}</h1>
 ${authors === undefined ? null : html`<p class="authors">${authors}</p>`}${
     link === undefined ? null : html`<p class="link"><a href="${link}">${link}</a></p>`
-  }${ranHtml(merged)}${noticeHtml(merged.studies)}${missingHtml(merged)}<p>Numbers are links: a mean
+  }${runFactsHtml(merged)}${ranHtml(merged)}${noticeHtml(merged.studies)}${
+    missingHtml(merged)
+  }<p>Numbers are links: a mean
 leads to its runs, a run to how it was made. ${
     merged.analyses.map(({ sha256, results }) =>
       html`

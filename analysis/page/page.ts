@@ -10,6 +10,7 @@ import { type Figure, figureHtml } from "./figure_html.ts";
 import { type About, headerHtml } from "./header.ts";
 import { type Block, blocksOf, type Hole } from "./markdown.ts";
 import { type Merged, type ShownTable, traceLink } from "./merge.ts";
+import { RUN_ID } from "./run_facts.ts";
 import { STYLE } from "./style.ts";
 import { tableHtml } from "./table_html.ts";
 
@@ -58,6 +59,7 @@ export function pageHtml(parts: PageParts): string {
   );
   const ids = new Set([
     "content",
+    RUN_ID,
     ...merged.shown.keys(),
     ...[...merged.shown.values()].flatMap(({ anchors = [] }) => anchors.map(([, name]) => name)),
     ...figures.map(({ name }) => `figure-${name}`),
