@@ -19,11 +19,20 @@ export interface Finding {
   readonly text: string;
 }
 
+/** What an axis lacks of what was asked for: values in display order, of so many. */
+export interface Absent {
+  readonly axis: string;
+  readonly values: readonly string[];
+  readonly of: number;
+}
+
 export interface Results {
   readonly format: typeof RESULTS_FORMAT;
   readonly study: Study;
   readonly claims: readonly JudgedClaim[];
   readonly findings: readonly Finding[];
+  /** Values that were asked for and of which there is no run at all. */
+  readonly absent: readonly Absent[];
   /** Runs that the grid spanned by those at hand lacks. */
   readonly missing: readonly At[];
   /** In display order; cells lead to rows, see {@linkcode sourceOf}. */

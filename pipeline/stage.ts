@@ -129,10 +129,14 @@ export interface Stage<P = unknown> {
   readonly checkpoints?: boolean;
   readonly access?: (params: P) => Access;
   /**
-   * Settles what depends on this machine, such as which of several sources the mirror holds, before
-   * the key is taken: what it returns is what the key and the stage see.
+   * Settles what depends on this machine or this run, such as which of several sources the mirror
+   * holds, before the key is taken: what it returns is what the key and the stage see.
    */
-  readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
+  readonly settle?: (params: P, run: {
+    readonly mirror: string | undefined;
+    /** Every axis with this run's values. */
+    readonly grid: Surroundings["grid"];
+  }) => P;
   /**
    * What is wrong with valid params where they are. Asked of each instance before anything runs, and
    * shown at the lines where the params are written, what several instances have in common once.

@@ -10,7 +10,7 @@ import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
 import { writeTables } from "../analysis/tables/text.ts";
-import { missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
+import { absentValues, missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import type { AggregateParams } from "./aggregate.ts";
 
@@ -27,6 +27,7 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
     study,
     claims,
     findings,
+    absent: absentValues(study, params),
     missing: missingRuns(study),
     tables,
   };

@@ -21,6 +21,9 @@ const params = z.strictObject({
   published: publishedSchema.default([]).describe("What the paper prints: published.csv"),
   paper: paperSchema.prefault({}),
   claims: z.array(claimSchema).default([]).describe("Claims that these runs can decide"),
+  grid: z.record(z.string(), z.array(z.string())).default({}).describe(
+    "Values asked for by axis, to say which were not measured; a plan fills it in",
+  ),
   elsewhere: z.array(claimSchema).default([]).describe(
     "Claims of the same paper that other runs decide; they count in the correction of p-values",
   ),
@@ -53,6 +56,13 @@ export const aggregate = defineStage<AggregateParams>({
     // Published by the report, with those of other analyses.
     tables: { kind: "folder", exactness: "numeric" },
   },
+  // In an order that is not the file's: the experiment's order is no ingredient.
+  settle: (params, { grid }) => ({
+    ...params,
+    grid: Object.fromEntries(
+      Object.entries(grid).map(([axis, values]) => [axis, [...values].sort()]),
+    ),
+  }),
   check: async (params: AggregateParams, surroundings: Surroundings) => {
     const { checkNames, knownOf } = await import("../analysis/spec/check.ts");
     const tables = Object.fromEntries(params.tables);

@@ -146,14 +146,18 @@ function dataOf(study: Study): { at: Readonly<Record<string, string>>; title: st
   return [...found.values()];
 }
 
-function missingHtml({ missing }: Merged): Html | null {
-  if (missing.length === 0) return null;
-  return html`
-    <div class="notice" role="note">
-      <details>
-        <summary>Incomplete: ${counted(missing.length, "run")} of the grid missing</summary>
-        <ul>${missing.map((each) => html`<li>${each}</li>`)}</ul>
-      </details>
-    </div>
+/** What was asked for and not run: whole values of an axis in words, single runs as a list. */
+function missingHtml({ absent, missing }: Merged): Html | null {
+  if (absent.length === 0 && missing.length === 0) return null;
+  const runs = html`
+    <details>
+      <summary>${counted(missing.length, "run")} of the grid missing${absent.length === 0
+        ? null
+        : " besides"}</summary>
+      <ul>${missing.map((each) => html`<li>${each}</li>`)}</ul>
+    </details>
   `;
+  return html`<div class="notice" role="note"><strong>Incomplete.</strong> ${absent.join(" ")}${
+    missing.length === 0 ? null : runs
+  }</div>`;
 }

@@ -6,7 +6,7 @@
 import { StageError } from "../../pipeline/errors.ts";
 import type { Metrics } from "../spec/axes.ts";
 import type { Paper, Published } from "../spec/published.ts";
-import { type Sources, SOURCES_FORMAT } from "../results.ts";
+import { type Absent, type Sources, SOURCES_FORMAT } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
 import {
   atOf,
@@ -221,4 +221,22 @@ export function missingRuns(study: Study): At[] {
     }
   }
   return [...missing.values()];
+}
+
+/** Values of axes that were asked for and of which no metric was measured. */
+export function absentValues(
+  study: Study,
+  order: Order & { readonly grid: Readonly<Record<string, readonly string[]>> },
+): Absent[] {
+  const tables = [...new Set(Object.values(study.metrics).map(({ table }) => table))]
+    .flatMap((name) => study.tidy[name] ?? []);
+  return study.axes.flatMap(({ name: axis }) => {
+    const found = tables.flatMap((table) =>
+      table.axes.includes(axis) ? table.columns[axis]!.map(String) : []
+    );
+    const asked = found.length === 0 ? [] : order.grid[axis] ?? [];
+    const there = new Set(found);
+    const values = asked.filter((value) => !there.has(value)).sort(compareValues(order, axis));
+    return values.length === 0 ? [] : [{ axis, values, of: asked.length }];
+  });
 }

@@ -21,6 +21,8 @@ export interface Baking {
   /** Whether ovens were timed as well, by an analysis of its own. */
   readonly timed?: boolean;
   readonly claims?: readonly object[];
+  /** What was asked for, by axis. */
+  readonly grid?: Readonly<Record<string, readonly string[]>>;
   /** Params of the report. */
   readonly report?: Readonly<Record<string, string>>;
 }
@@ -133,7 +135,12 @@ export async function baked(baking: Baking = {}) {
   const claims = baking.claims ?? CLAIMS;
   const timings = [...claims, SLOW];
   const analyse = async (measurements: readonly Artifact[], params: object) => {
-    const made = await runStage(aggregate, { axes, seeds: "batch", ...params }, {
+    const made = await runStage(aggregate, {
+      axes,
+      seeds: "batch",
+      grid: baking.grid ?? {},
+      ...params,
+    }, {
       directory: temporaryFolder(),
       inputs: { measurements },
     });

@@ -160,9 +160,30 @@ Deno.test("the page says first which data is not the paper's, whatever the text 
 Deno.test("an incomplete grid says which runs are missing, a whole one nothing", async () => {
   const { page } = await baked({ without: ["gas/nut/1", "sun/nut/2"] });
   const words = wordsOf(page);
-  assertStringIncludes(words, "Incomplete: 2 runs of the grid missing");
+  assertStringIncludes(words, "Incomplete. 2 runs of the grid missing");
   assertStringIncludes(words, "Gas oven, Nut, chopped, 1");
   assert(!(await baked()).page.includes("Incomplete"));
+});
+
+Deno.test("seeds and arms that were asked for and not run at all are named once, in words", async () => {
+  const batch = Array.from({ length: 12 }, (_, index) => String(index));
+  const oven = [...Object.keys(OVENS), "steam"];
+  const grid = { batch, oven, flavour: ["plain", "vanilla", "nut"], other: ["a", "b"] };
+  const { page } = await baked({ without: ["gas/nut/1"], timed: true, grid });
+  const words = wordsOf(page);
+  assertStringIncludes(
+    words,
+    "Incomplete. Cakes, Oven: 3 of 4 were run, steam is missing. " +
+      "Batch: 3 of 12 were run, 3 to 11 are missing. ",
+  );
+  // Only the gas oven was timed.
+  assertStringIncludes(
+    words,
+    "Cakes: time, Oven: 1 of 4 were run, Electric oven, steam and Sun &amp; mirror are missing. " +
+      "1 run of the grid missing besides Gas oven, Nut, chopped, 1",
+  );
+  assertEquals(words.match(/3 to 11 are missing/g)?.length, 1);
+  assert(!(await baked({ grid: { batch: ["0", "1", "2"] } })).page.includes("Incomplete"));
 });
 
 Deno.test("verdicts come before everything else, in words, and lead to what they rest on", async () => {
