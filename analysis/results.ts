@@ -31,6 +31,8 @@ export interface Results {
   readonly study: Study;
   readonly claims: readonly JudgedClaim[];
   readonly findings: readonly Finding[];
+  /** What hangs on what the paper leaves open, in words; empty where that was not asked. */
+  readonly sensitivity: string;
   /** Values that were asked for and of which there is no run at all. */
   readonly absent: readonly Absent[];
   /** Runs that the grid spanned by those at hand lacks. */

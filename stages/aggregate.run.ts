@@ -6,8 +6,10 @@
 import { judgeClaims } from "../analysis/claims/judge.ts";
 import { paperClaims } from "../analysis/claims/preview.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
+import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
 import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
+import { sensitivityText } from "../analysis/tables/sensitivity.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
 import { writeTables } from "../analysis/tables/text.ts";
 import { absentValues, missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
@@ -21,12 +23,17 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   refuseAmbiguous(study, params.claims);
   const claims = judgeClaims(study, params.claims, { elsewhere: paperClaims(params.elsewhere) });
   const findings = findingsOf(study, claims);
-  const tables = tablesOf(study, { tables: Object.fromEntries(params.tables), claims, findings });
+  const sensitivity = params.sensitivity && sensitivityOf(study, params.sensitivity);
+  const tables = tablesOf(study, {
+    tables: Object.fromEntries(params.tables),
+    ...{ claims, sensitivity, findings },
+  });
   const results: Results = {
     format: RESULTS_FORMAT,
     study,
     claims,
     findings,
+    sensitivity: sensitivity === undefined ? "" : sensitivityText(study, sensitivity),
     absent: absentValues(study, params),
     missing: missingRuns(study),
     tables,

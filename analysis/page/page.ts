@@ -22,11 +22,15 @@ export interface PageParts extends About {
   readonly text: string | undefined;
 }
 
-type Part = "claims" | "paper" | "runs";
+type Part = "claims" | "sensitivity" | "paper" | "runs";
 
 /** What every report has, in which section, and the tables that are part of it. */
 const PARTS: Readonly<Record<Part, { readonly title: string; readonly tables: RegExp }>> = {
   claims: { title: "What held", tables: /^(claims|comparisons|chances)(_\d+)?$/ },
+  sensitivity: {
+    title: "What hangs on what the paper leaves open",
+    tables: /^sensitivity(_\d+)?$/,
+  },
   paper: {
     title: "The paper's own numbers, re-analysed",
     tables: /^(paper_figures|paper_tables|findings)(_\d+)?$/,
@@ -131,6 +135,7 @@ function wholeOf(given: readonly Block[], { merged, figures, named }: Page): Blo
         : [block]
     ),
     ...has("claims") ? [] : [heading(PARTS.claims.title), hole({ part: "claims" })],
+    ...has("sensitivity") ? [] : [heading(PARTS.sensitivity.title), hole({ part: "sensitivity" })],
     ...given.slice(start),
     ...tables.length > 0 ? [heading(title("Tables")), ...tables] : [],
     ...drawn.length > 0 ? [heading(title("Figures")), ...drawn] : [],
@@ -189,6 +194,10 @@ const LEADS: Readonly<Record<Part, (merged: Merged) => Html | null>> = {
           idle.length === 1 ? "was" : "were"
         } not`
     } covered by what was run: ${idle.join(", ")}.</p>`;
+  },
+  sensitivity: ({ analyses }) => {
+    const texts = analyses.map(({ results }) => results.sensitivity).filter((text) => text !== "");
+    return texts.length === 0 ? null : html`<p>${texts.join(" ")}</p>`;
   },
   paper({ findings }) {
     if (findings.length === 0) return null;

@@ -8,7 +8,7 @@ import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
 import { counted, formatsOf, percent, probability } from "./format.ts";
 import { bounds, figures, only, tableOf, words } from "./making.ts";
-import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
+import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, rowsAnchor, type Table } from "./table.ts";
 
 const VERDICTS: readonly Verdict[] = [
@@ -157,7 +157,11 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
         smallest: each.comparison.smallest,
       },
       ...{ printed: each.printed, opposite: each.outcome.against },
-      ...{ test: each.outcome.test, show: showOf(sheet.study, each), to: linkOf(sheet, each) },
+      ...{
+        test: each.outcome.test,
+        show: showOf(sheet.study, each),
+        to: linkOf(sheet, each.comparison),
+      },
     }))
   );
 }
@@ -166,15 +170,6 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
 function showOf(study: Study, { comparison }: JudgedComparison): (value: number) => string {
   const { value, change } = formatsOf(metricOf(study, comparison.metric));
   return comparison.against === null ? value : change;
-}
-
-/** The runs or pairs that a comparison's mean is of. */
-function linkOf(sheet: Sheet, { comparison }: JudgedComparison): string {
-  const { metric: name, at, against, over } = comparison;
-  if (against !== null) return linkOfPairs(sheet, comparison);
-  const { table } = metricOf(sheet.study, name);
-  const several = Object.keys(over).length > 0 || comparison.than !== null;
-  return `#${several ? everyId(table) : runsAnchor(sheet.study, table, at)}`;
 }
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
