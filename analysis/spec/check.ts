@@ -173,7 +173,7 @@ class Checker {
     });
   }
 
-  /** Claims on an axis of choices, each of which is judged as if it named one. */
+  /** Claims that are judged on each value of an axis, as if they named it. */
   sensitivity({ axis, claims }: NonNullable<Named["sensitivity"]>): void {
     if (!this.#axis(["sensitivity", "axis"], axis)) return;
     const baseline = this.#named.axes.find(([name]) => name === axis)?.[1].baseline;

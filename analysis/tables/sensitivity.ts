@@ -98,12 +98,12 @@ export function sensitivityText(study: Study, { axis, readings }: Sensitivity): 
   const verdicts = say(({ moved }) => moved !== null && moved.from !== null);
   const signs = say(({ moved }) => moved !== null && moved.from === null && moved.sign);
   const open = read.filter(([first]) => first!.judged.verdict === "underpowered").length;
-  const first = verdicts.length === 0
-    ? `No verdict on ${counted(read.length, "conclusion")} hangs on what the paper leaves open`
-    : `The verdict on ${verdicts.length} of ${
+  const count = verdicts.length === 0 ? "none" : String(verdicts.length);
+  const first =
+    `The verdict on ${count} of ${
       counted(read.length, "conclusion")
-    } hangs on what the ` +
-      `paper leaves open: ${verdicts.join("; ")}`;
+    } hangs on what the paper leaves open` +
+    (verdicts.length === 0 ? "" : `: ${verdicts.join("; ")}`);
   return [
     `${first}.`,
     ...signs.length === 0

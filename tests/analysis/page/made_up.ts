@@ -21,6 +21,8 @@ export interface Baking {
   /** Whether ovens were timed as well, by an analysis of its own. */
   readonly timed?: boolean;
   readonly claims?: readonly object[];
+  /** The axis of choices, and claims to judge under each. */
+  readonly sensitivity?: object;
   /** What was asked for, by axis. */
   readonly grid?: Readonly<Record<string, readonly string[]>>;
   /** Params of the report. */
@@ -157,6 +159,10 @@ export async function baked(baking: Baking = {}) {
       tables: TABLES,
       claims,
       elsewhere: baking.timed ? [SLOW] : [],
+      ...(baking.sensitivity === undefined ? {} : {
+        axes: { ...axes, oven: { ...axes.oven, baseline: "gas" } },
+        sensitivity: baking.sensitivity,
+      }),
     }),
   ];
   if (baking.timed) {

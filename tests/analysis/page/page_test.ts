@@ -195,6 +195,22 @@ Deno.test("verdicts come before everything else, in words, and lead to what they
   assert(/<tr\s+id="rests-C2"/.test(page));
 });
 
+Deno.test("what hangs on what the paper leaves open has a section of its own after the verdicts", async () => {
+  const claim = {
+    ...{ id: "C2", statement: "Vanilla helps", metric: "rise" },
+    ...{ at: { flavour: "vanilla" }, against: { flavour: "plain" }, smallest: 1 },
+  };
+  const { sun: _, ...ovens } = OVENS;
+  const { page } = await baked({ ovens, sensitivity: { axis: "oven", claims: [claim] } });
+  const section = page.slice(page.indexOf(">What hangs on what the paper leaves open</h2>"));
+  assert(section.length < page.length && page.indexOf(section) > page.indexOf(">What held</h2>"));
+  assertStringIncludes(
+    wordsOf(section),
+    "The verdict on none of 1 conclusion hangs on what the paper leaves open. Table 4. Conclusions by what was",
+  );
+  assert(!(await baked()).page.includes("What hangs"));
+});
+
 Deno.test("claims that were not run are one sentence instead of rows", async () => {
   const { page } = await baked();
   assertStringIncludes(wordsOf(page), "1 of 2 claims was not covered by what was run: C10.");
