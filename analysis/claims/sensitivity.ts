@@ -54,7 +54,10 @@ export function sensitivityOf(
   const others = values.map(({ value }) => value).filter((value) => value !== baseline);
   const { published, metrics } = study;
   const all = claims.flatMap((claim) =>
-    askedBy(claim, { published, metrics, seedAxis: study.seeds }).map((asked) => ({ claim, asked }))
+    askedBy(claim, { published, metrics, seedAxis: study.seeds }).map((asked) => ({
+      claim,
+      asked: { ...asked, comparison: asRun(study, asked.comparison) },
+    }))
   );
   const groups = Map.groupBy(all, ({ asked: { comparison } }) => questionKey(comparison));
   const readings = [...groups.values()].flatMap((group): Reading[] => {
@@ -79,6 +82,23 @@ export function sensitivityOf(
     ];
   });
   return { axis, readings };
+}
+
+/** A comparison whose averages are over what was run: a study of choices is of part of a grid. */
+function asRun(study: Study, comparison: Comparison): Comparison {
+  const table = study.tidy[metricOf(study, comparison.metric).table];
+  const found = Object.entries(comparison.over).map(([axis, values]) =>
+    [axis, values.filter((value) => rowsAt(table, { [axis]: value }).length > 0)] as const
+  );
+  const single = found.filter(([, values]) => values.length === 1);
+  return {
+    ...comparison,
+    at: {
+      ...comparison.at,
+      ...Object.fromEntries(single.map(([axis, [value]]) => [axis, value!])),
+    },
+    over: Object.fromEntries(found.filter(([, values]) => values.length !== 1)),
+  };
 }
 
 /** What a comparison asks, whichever claim asks it: of two alike one is read. */

@@ -63,7 +63,7 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
       `“${
         choice(axisOf(study, axis)?.baseline ?? "")
       }”. A condition that knows no such choice is ` +
-      "taken as by default. Verdicts are of each comparison alone, uncorrected: they show what moves, " +
+      "taken as by default; an average is over what was run. Verdicts are of each comparison alone, uncorrected: they show what moves, " +
       "not which claim holds.",
       ...notesOn(study, {
         places: readings.map(({ judged }) => judged.comparison.at),

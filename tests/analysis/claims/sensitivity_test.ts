@@ -120,3 +120,14 @@ Deno.test("where nothing was read in two ways nothing is said", () => {
   assertEquals(sensitivityText(one, sensitivityOf(one, { axis: "heat", claims })), "");
   assertEquals(sensitivityOf(whole, { axis: "oven", claims }).readings, []);
 });
+
+Deno.test("an average is read over what of it was run", () => {
+  const { "0": claim } = claims;
+  const over = { ...claim!, at: {}, over: { flavour: ["vanilla", "egg", "lemon"] } };
+  const [first, second] = sensitivityOf(study(), { axis: "heat", claims: [over] }).readings;
+  // The means of 5.025 and 0.125, and of −5.1 and −0.1.
+  assertEquals([first, second].map((each) => each!.judged.outcome.mean!.toFixed(4)), [
+    "2.5750",
+    "-2.6000",
+  ]);
+});
