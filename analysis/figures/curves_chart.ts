@@ -53,8 +53,10 @@ export function curvesSpec(
   options: {
     readonly title: string;
     readonly subtitle: string;
-    /** All series in order: a series has one look in all panels. */
+    /** Series that are drawn, in order. */
     readonly labels: readonly string[];
+    /** All series by the place of their looks: a series has one look in all panels. */
+    readonly looks: readonly string[];
     readonly width: number;
     /** Whether zero means no difference. */
     readonly zero: boolean;
@@ -71,7 +73,7 @@ export function curvesSpec(
     title: titleOf(options, total),
     spacing: 14,
     vconcat: [
-      legend(options.labels, { width: Math.max(320, total - AXIS), marked }),
+      legend(options, { width: Math.max(320, total - AXIS), marked }),
       ...rows.map((row) => {
         const lines = Math.max(...row.map(({ title }) => panelLines(title, width).length));
         return {
@@ -111,7 +113,7 @@ function chunks(panels: readonly CurvesPanel[]): (readonly CurvesPanel[])[] {
 
 /** Swatches with dash and shape as the lines have them. */
 function legend(
-  labels: readonly string[],
+  { labels, looks }: { readonly labels: readonly string[]; readonly looks: readonly string[] },
   { width, marked }: { readonly width: number; readonly marked: boolean },
 ): Record<string, unknown> {
   const [swatch, gap, rowHeight] = [34, 26, 20];
@@ -129,7 +131,7 @@ function legend(
     width,
     height,
     layer: labels.flatMap((label, index) => {
-      const look = seriesLook(index);
+      const look = seriesLook(looks.indexOf(label));
       const from = (index % columns) * item;
       const data = {
         values: [{
@@ -163,7 +165,7 @@ function pointMark({ colour, shape }: ReturnType<typeof seriesLook>): Record<str
 }
 
 function panelSpec(panel: CurvesPanel, options: {
-  readonly labels: readonly string[];
+  readonly looks: readonly string[];
   readonly width: number;
   readonly marked: boolean;
   /** Lines of the longest title in its row. */
@@ -189,6 +191,10 @@ function panelSpec(panel: CurvesPanel, options: {
     mark: { type: "line", ...mark },
     encoding: { x, y },
   });
+  const looked = panel.series.map((series) => ({
+    ...series,
+    look: seriesLook(options.looks.indexOf(series.label)),
+  }));
   return {
     title: panelTitle(panel.title, options.width, options.lines),
     width: options.width,
@@ -201,23 +207,23 @@ function panelSpec(panel: CurvesPanel, options: {
           encoding: { y },
         }]
         : [],
-      ...panel.series.flatMap(({ label, mean, faint, band }) => {
-        const look = seriesLook(options.labels.indexOf(label));
-        return [
-          ...band.length === 0 ? [] : [{
-            data: { values: band },
-            mark: { type: "area", color: look.colour, opacity: 0.16 },
-            encoding: { x, y: { ...y, field: "low" }, y2: { field: "high" } },
-          }],
-          ...faint.map((points) =>
-            line(points, { color: look.colour, strokeWidth: 0.8, opacity: 0.4 })
-          ),
-          line(mean, { color: look.colour, strokeWidth: 2.2, strokeDash: look.dash }),
-          ...options.marked
-            ? [{ data: { values: mean }, mark: pointMark(look), encoding: { x, y } }]
-            : [],
-        ];
-      }),
+      // Bands lie below all lines; of many, each is fainter.
+      ...looked.flatMap(({ look, band }) =>
+        band.length === 0 ? [] : [{
+          data: { values: band },
+          mark: { type: "area", color: look.colour, opacity: looked.length > 3 ? 0.1 : 0.16 },
+          encoding: { x, y: { ...y, field: "low" }, y2: { field: "high" } },
+        }]
+      ),
+      ...looked.flatMap(({ look, mean, faint }) => [
+        ...faint.map((points) =>
+          line(points, { color: look.colour, strokeWidth: 0.8, opacity: 0.4 })
+        ),
+        line(mean, { color: look.colour, strokeWidth: 2.2, strokeDash: look.dash }),
+        ...options.marked
+          ? [{ data: { values: mean }, mark: pointMark(look), encoding: { x, y } }]
+          : [],
+      ]),
     ],
   };
 }
