@@ -7,7 +7,7 @@ import { judgeClaims } from "../analysis/claims/judge.ts";
 import { paperClaims } from "../analysis/claims/preview.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
-import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
+import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
 import { sensitivityText } from "../analysis/tables/sensitivity.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
@@ -28,18 +28,18 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
     tables: Object.fromEntries(params.tables),
     ...{ claims, sensitivity, findings },
   });
-  const results: Results = {
-    format: RESULTS_FORMAT,
-    study,
+  const shown: Shown = {
+    format: SHOWN_FORMAT,
     claims,
     findings,
     sensitivity: sensitivity === undefined ? "" : sensitivityText(study, sensitivity),
     absent: absentValues(study, params),
     missing: missingRuns(study),
     tables,
+    sources,
   };
-  writeJson(context.output("results"), results);
-  writeJson(context.output("sources"), sources);
+  writeJson(context.output("results"), { format: RESULTS_FORMAT, study });
+  writeJson(context.output("shown"), shown);
   writeTables(context.output("tables"), tables);
 }
 

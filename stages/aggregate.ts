@@ -51,14 +51,17 @@ export const aggregate = defineStage<AggregateParams>({
       kind: "file",
       exactness: "numeric",
       gathers: "measurements",
-      holds: ({ tables, metrics, published }) => ({
-        table: tables.map(([name]) => name),
+      holds: ({ metrics, published }) => ({
         metric: Object.keys(metrics),
         source: published.map(({ source }) => source),
       }),
     },
-    // Which artifacts the results were read from.
-    sources: { kind: "file", exactness: "numeric" },
+    // What is said of them, and from which artifacts they were read: figures need neither.
+    shown: {
+      kind: "file",
+      exactness: "numeric",
+      holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
+    },
     // Published by the report, with those of other analyses.
     tables: { kind: "folder", exactness: "numeric" },
   },

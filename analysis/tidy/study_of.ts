@@ -6,7 +6,7 @@
 import { StageError } from "../../pipeline/errors.ts";
 import type { Metrics } from "../spec/axes.ts";
 import type { Paper, Published } from "../spec/published.ts";
-import { type Absent, type Sources, SOURCES_FORMAT } from "../results.ts";
+import { type Absent, type Sources } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
 import {
   atOf,
@@ -54,7 +54,7 @@ export function studyOf(
     published: publishedValues(params),
     paper,
   };
-  return { study, sources: { format: SOURCES_FORMAT, tables: sources } };
+  return { study, sources: { tables: sources } };
 }
 
 /** The axes that occur, with their values' titles: those described, else a corpus's own, else as is. */

@@ -148,7 +148,7 @@ export async function baked(baking: Baking = {}) {
     });
     return {
       results: artifact(made.outputs["results"]!),
-      sources: artifact(made.outputs["sources"]!),
+      shown: artifact(made.outputs["shown"]!),
     };
   };
   const analyses = [
@@ -197,7 +197,7 @@ export async function baked(baking: Baking = {}) {
     directory: temporaryFolder(),
     inputs: {
       results: analyses.map(({ results }) => results),
-      sources: analyses.map(({ sources }) => sources),
+      shown: analyses.map(({ shown }) => shown),
       figures: [figures],
     },
   });
