@@ -21,7 +21,10 @@ if (experiment === undefined || folder === undefined) {
 }
 const command = `deno task reproduce --experiment ${experiment}`;
 const screens = screensOf(recorded(`${command} --outputs outputs`));
-const during = screens[Math.floor(screens.length / 2)]!;
+// Of the middle, where most is going on.
+const bars = (screen: readonly string[]) => screen.join("").match(/[▸█]/g)?.length ?? 0;
+const during = screens.slice(screens.length / 3, 2 * screens.length / 3)
+  .reduce((busiest, screen) => bars(screen) > bars(busiest) ? screen : busiest);
 const end = screens.at(-1)!;
 Deno.writeTextFileSync(
   join(folder, "run.svg"),
