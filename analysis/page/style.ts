@@ -80,7 +80,7 @@ footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size:
 /* Tables of many columns close up before they scroll. */
 @media screen and (max-width: 76rem) {
   .lists table { font-size: .8125rem; }
-  .lists th, .lists td { padding-right: .5rem; }
+  .lists th, .lists td { padding-right: .45rem; }
   .wide { min-width: 9rem; } .broken { min-width: 6rem; }
 }
 /* Where the screen is narrow, each row of a table of many columns is a list. */
@@ -92,6 +92,7 @@ footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size:
   .lists tbody th { font-weight: 600; padding: .2rem 0; overflow-wrap: anywhere; }
   .lists td { display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0; text-align: right; white-space: normal; min-width: 0; overflow-wrap: anywhere; }
   .lists td::before { content: attr(data-label) / ""; color: var(--faint); text-align: left; flex: 0 0 40%; }
+  .lists td:empty { display: none; }
   .lists td.wide { display: block; text-align: left; }
   .lists td.wide::before { display: block; }
 }

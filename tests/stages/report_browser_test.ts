@@ -76,11 +76,11 @@ Deno.test("in Chromium the page breaks no accessibility rule, in light and dark,
   await inspectInAllLooks(browser, written(await madeUpPage()));
 });
 
-Deno.test("no table of the page has to be scrolled, on a desktop and on a telephone", async () => {
+Deno.test("no table of the page has to be scrolled, on a desktop, half of one and a telephone", async () => {
   await using browser = await startBrowser("the report's tables");
   if (browser === undefined) return;
   const url = written(await madeUpPage());
-  for (const width of [1280, 390]) {
+  for (const width of [1280, 1000, 390]) {
     await browser.open(url, { width });
     const wide = await browser.evaluate<string[]>(
       `[...document.querySelectorAll(".scroll")].filter((each) =>
@@ -185,4 +185,11 @@ Deno.test("clicks lead from a mean in the report over runs, training and tokens 
   assertEquals(browser.complaints, []);
 
   await inspectInAllLooks(browser, pathToFileURL(project.path("outputs/trace/index.html")));
+  await browser.open(pathToFileURL(project.path("outputs/trace/index.html")), { width: 1000 });
+  const graph = await shown(`(() => {
+    const { scrollWidth, clientWidth } = document.querySelector(".dag");
+    return scrollWidth + " of " + clientWidth;
+  })()`);
+  const [needs, has] = graph.split(" of ").map(Number);
+  assert(needs! <= has!, `the graph of the run takes ${graph} pixels`);
 });
