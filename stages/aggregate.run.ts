@@ -4,7 +4,7 @@
  * @module
  */
 import { judgeClaims } from "../analysis/claims/judge.ts";
-import { paperClaims } from "../analysis/claims/preview.ts";
+import { familyOf } from "../analysis/claims/ruling.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
 import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts";
@@ -21,7 +21,8 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   const { params } = context;
   const { study, sources } = studyOf(params, context.inputs("measurements"));
   refuseAmbiguous(study, params.claims);
-  const claims = judgeClaims(study, params.claims, { elsewhere: paperClaims(params.elsewhere) });
+  const elsewhere = familyOf(params.elsewhere, "paper");
+  const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);
   const sensitivity = params.sensitivity && sensitivityOf(study, params.sensitivity);
   const tables = tablesOf(study, {

@@ -5,8 +5,8 @@
  */
 import type { Reading, Sensitivity } from "../claims/sensitivity.ts";
 import { axisOf, metricOf, type Study, titleOf } from "../study.ts";
-import { counted, formatsOf, percent } from "./format.ts";
-import { bounds, figures, only, tableOf, words } from "./making.ts";
+import { counted, decimal, percent, signed } from "./format.ts";
+import { bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
 import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
@@ -15,12 +15,10 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
   const { study } = sheet;
   const choice = (value: string) => titleOf(study, axis, value);
   const isFirst = ({ moved }: Reading) => moved === null;
-  const format = ({ judged: { comparison } }: Reading) =>
-    formatsOf(metricOf(study, comparison.metric));
+  const digits = ({ judged: { comparison } }: Reading) => metricOf(study, comparison.metric).digits;
   const size = (value: number, row: Reading) =>
-    format(row)[row.judged.comparison.against === null ? "value" : "change"](value);
-  const change = (value: number, row: Reading) => format(row).change(value);
-  const starts = readings.flatMap((row, index) => isFirst(row) && index > 0 ? [index - 1] : []);
+    (row.judged.comparison.against === null ? decimal : signed)(value, digits(row));
+  const change = (value: number, row: Reading) => signed(value, digits(row));
   return tableOf<Reading>(readings, [
     words(
       "Claim",
@@ -57,7 +55,7 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
     id: "sensitivity",
     caption: "Conclusions by what was chosen where the paper leaves it open",
     named: ({ claims, text, choice }) => [...claims, text, choice],
-    breaks: starts,
+    breaks: breaksOf(readings, new Set(readings.filter(isFirst))),
     notes: [
       `Each choice is changed by itself. Moved by: the effect's mean paired change from ` +
       `“${
