@@ -92,12 +92,13 @@ function mayHaveHardware(): boolean {
   return named("/dev/dri", /^render/) || named("/dev", /^(nvidia\d|dxg$)/);
 }
 
-function isSoftware(info: GPUAdapterInfo): boolean {
+/** Whether an adapter is no device, but a program. */
+export function isSoftware(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter || /llvmpipe|lavapipe|swiftshader|software/i.test(info.description);
 }
 
 /** The driver's version, which WebGPU does not give. */
-function driverOf(device: string): string {
+export function driverOf(device: string): string {
   const found = vulkanDrivers(device);
   if (found.length > 0) return found.join("; ");
   // Metal comes with the system.
