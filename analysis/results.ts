@@ -1,6 +1,6 @@
 /**
- * The results file: everything that tables, figures and the report show, in one JSON document. Sizes
- * are in shown units.
+ * What an analysis leaves, in two JSON documents: the study, of which figures are drawn, and what is
+ * said of it. So a claim, a caption or a table that is edited redraws no figure. Sizes are in shown units.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { Study } from "./study.ts";
 import type { Table } from "./tables/table.ts";
 import type { At } from "./tidy/table.ts";
 
-export const RESULTS_FORMAT = "lockstep-results/2";
-export const SOURCES_FORMAT = "lockstep-sources/2";
+export const RESULTS_FORMAT = "lockstep-results/3";
+export const SHOWN_FORMAT = "lockstep-shown/1";
 
 /** What was found in the paper's own numbers: two that must agree. */
 export interface Finding {
@@ -19,23 +19,39 @@ export interface Finding {
   readonly text: string;
 }
 
+/** What an axis lacks of what was asked for: values in display order, of so many. */
+export interface Absent {
+  readonly axis: string;
+  readonly values: readonly string[];
+  readonly of: number;
+}
+
+/** The study with what is said of it. */
 export interface Results {
-  readonly format: typeof RESULTS_FORMAT;
   readonly study: Study;
   readonly claims: readonly JudgedClaim[];
   readonly findings: readonly Finding[];
+  /** What hangs on what the paper leaves open, in words; empty where that was not asked. */
+  readonly sensitivity: string;
+  /** Values that were asked for and of which there is no run at all. */
+  readonly absent: readonly Absent[];
   /** Runs that the grid spanned by those at hand lacks. */
   readonly missing: readonly At[];
   /** In display order; cells lead to rows, see {@linkcode sourceOf}. */
   readonly tables: readonly Table[];
 }
 
+/** The document beside the study. */
+export interface Shown extends Omit<Results, "study"> {
+  readonly format: typeof SHOWN_FORMAT;
+  readonly sources: Sources;
+}
+
 /**
- * Which artifact each tidy row was read from. A file of its own: the results keep their bits where an
- * artifact changes and its numbers do not.
+ * Which artifact each tidy row was read from. Not in the study: that keeps its bits where an artifact
+ * changes and its numbers do not.
  */
 export interface Sources {
-  readonly format: typeof SOURCES_FORMAT;
   /** By table, in the order of its rows: runs of rows that were read from the same artifacts. */
   readonly tables: Readonly<Record<string, readonly SourceRows[]>>;
 }
@@ -70,22 +86,31 @@ export function sourceOf(
 }
 
 /**
- * Reads a results file.
+ * Reads the study of a results file.
  *
- * @param what What it should be, for the error: `aggregate.results`.
  * @throws {StageError} If it is none.
  */
-export function readResults(path: string, what: string): Results {
+export function readStudy(path: string): Study {
+  return (readDocument(path, "results", RESULTS_FORMAT) as { study: Study }).study;
+}
+
+/** Reads what is said of a study. @throws {StageError} If the file is something else. */
+export function readShown(path: string): Shown {
+  return readDocument(path, "shown", SHOWN_FORMAT) as Shown;
+}
+
+function readDocument(path: string, output: string, format: string): unknown {
   const fail = (found: string): never => {
     throw new StageError(
-      `Cannot read ${what}: it must be a results file, ${found}; wire the output "results" of a ` +
-        "stage that aggregates",
+      `Cannot read aggregate.${output}: it must be a file of ${output}, ${found}; wire the output ` +
+        `"${output}" of a stage that aggregates`,
     );
   };
   try {
     const file: { format?: unknown } | null = JSON.parse(Deno.readTextFileSync(path));
-    if (file?.format === RESULTS_FORMAT) return file as Results;
-    return fail(`found format ${JSON.stringify(file?.format ?? null)}`);
+    return file?.format === format
+      ? file
+      : fail(`found format ${JSON.stringify(file?.format ?? null)}`);
   } catch (error) {
     if (error instanceof SyntaxError) return fail(`found ${error.message}`);
     throw error;

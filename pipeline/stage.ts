@@ -129,11 +129,16 @@ export interface Stage<P = unknown> {
   readonly checkpoints?: boolean;
   readonly access?: (params: P) => Access;
   /**
-   * Settles what depends on this machine: which of several sources the mirror holds, before the key
-   * is taken. What it returns is what the key and the stage see. It looks at the mirror alone: without
-   * one it is not asked again while a run is remembered that had nothing to do.
+   * Settles what depends on this machine or this run, such as which of several sources the mirror
+   * holds, before the key is taken: what it returns is what the key and the stage see. Of the machine it
+   * looks at the mirror alone: without one it is not asked again while a run is remembered that had
+   * nothing to do.
    */
-  readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
+  readonly settle?: (params: P, run: {
+    readonly mirror: string | undefined;
+    /** Every axis with this run's values. */
+    readonly grid: Surroundings["grid"];
+  }) => P;
   /**
    * What is wrong with valid params where they are. Asked of each instance before anything runs, and
    * shown at the lines where the params are written, what several instances have in common once.

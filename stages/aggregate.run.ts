@@ -6,11 +6,13 @@
 import { judgeClaims } from "../analysis/claims/judge.ts";
 import { familyOf } from "../analysis/claims/ruling.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
-import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
+import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
+import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
+import { sensitivityText } from "../analysis/tables/sensitivity.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
 import { writeTables } from "../analysis/tables/text.ts";
-import { missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
+import { absentValues, missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import type { AggregateParams } from "./aggregate.ts";
 
@@ -22,17 +24,23 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   const elsewhere = familyOf(params.elsewhere, "paper");
   const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);
-  const tables = tablesOf(study, { tables: Object.fromEntries(params.tables), claims, findings });
-  const results: Results = {
-    format: RESULTS_FORMAT,
-    study,
+  const sensitivity = params.sensitivity && sensitivityOf(study, params.sensitivity);
+  const tables = tablesOf(study, {
+    tables: Object.fromEntries(params.tables),
+    ...{ claims, sensitivity, findings },
+  });
+  const shown: Shown = {
+    format: SHOWN_FORMAT,
     claims,
     findings,
+    sensitivity: sensitivity === undefined ? "" : sensitivityText(study, sensitivity),
+    absent: absentValues(study, params),
     missing: missingRuns(study),
     tables,
+    sources,
   };
-  writeJson(context.output("results"), results);
-  writeJson(context.output("sources"), sources);
+  writeJson(context.output("results"), { format: RESULTS_FORMAT, study });
+  writeJson(context.output("shown"), shown);
   writeTables(context.output("tables"), tables);
 }
 

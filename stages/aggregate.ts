@@ -20,6 +20,15 @@ const params = z.strictObject({
   published: publishedSchema.default([]).describe("What the paper prints: published.csv"),
   paper: paperSchema.prefault({}),
   claims: z.array(claimSchema).default([]).describe("Claims that these runs can decide"),
+  sensitivity: z.strictObject({
+    axis: z.string().describe(
+      "Axis whose values are ways to read the paper; its baseline was chosen",
+    ),
+    claims: z.array(claimSchema).min(1).describe("Claims that say nothing of that axis"),
+  }).optional().describe("Claims to judge under each choice, to see which hang on one"),
+  grid: z.record(z.string(), z.array(z.string())).default({}).describe(
+    "Values asked for by axis, to say which were not measured; a plan fills it in",
+  ),
   elsewhere: z.array(claimSchema).default([]).describe(
     "Claims of the same paper that other runs decide; they count in the correction of p-values",
   ),
@@ -41,17 +50,27 @@ export const aggregate = defineStage<AggregateParams>({
       kind: "file",
       exactness: "numeric",
       gathers: "measurements",
-      holds: ({ tables, metrics, published }) => ({
-        table: tables.map(([name]) => name),
+      holds: ({ metrics, published }) => ({
         metric: Object.keys(metrics),
         source: published.map(({ source }) => source),
       }),
     },
-    // Which artifacts the results were read from.
-    sources: { kind: "file", exactness: "numeric" },
+    // What is said of them, and from which artifacts they were read: figures need neither.
+    shown: {
+      kind: "file",
+      exactness: "numeric",
+      holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
+    },
     // Published by the report, with those of other analyses.
     tables: { kind: "folder", exactness: "numeric" },
   },
+  // In an order that is not the file's: the experiment's order is no ingredient.
+  settle: (params, { grid }) => ({
+    ...params,
+    grid: Object.fromEntries(
+      Object.entries(grid).map(([axis, values]) => [axis, [...values].sort()]),
+    ),
+  }),
   check: async (params: AggregateParams, surroundings: Surroundings) => {
     const { checkNames } = await import("../analysis/spec/check.ts");
     const tables = Object.fromEntries(params.tables);

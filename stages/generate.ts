@@ -11,13 +11,16 @@ const params = z.strictObject({
   tokens: z.int().min(1).default(500).describe("Tokens of a text"),
   temperature: z.number().positive().default(0.8),
   top_k: z.int().min(1).default(200).describe("How many of the likeliest tokens may be drawn"),
+  start: z.string().min(1).optional().describe(
+    "What each text starts from; by default the first symbol of the training text",
+  ),
   seed: z.int().min(0).default(1337).describe("Fixes the draws"),
 });
 
 /** Validated params of `generate`. */
 export type GenerateParams = z.infer<typeof params>;
 
-/** Texts from trained weights, each from the first symbol of the training text. */
+/** Texts from trained weights. */
 export const generate = defineStage<GenerateParams>({
   name: "generate",
   params,

@@ -6,13 +6,13 @@
 import { join } from "node:path";
 import { figureSvg } from "../analysis/figures/draw.ts";
 import { renderPng } from "../analysis/figures/render.ts";
-import { readResults } from "../analysis/results.ts";
+import { readStudy } from "../analysis/results.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import type { PlotParams } from "./plot.ts";
 
 export async function run(context: StageContext<PlotParams>): Promise<void> {
   const { figures, scale } = context.params;
-  const { study } = readResults(context.input("results").path, "aggregate.results");
+  const study = readStudy(context.input("results").path);
   const folder = context.output("figures");
   const named = Object.entries(figures);
   for (const [index, [name, figure]] of named.entries()) {

@@ -7,7 +7,7 @@ import { basename } from "node:path";
 import type { Figure } from "../analysis/page/figure_html.ts";
 import { merge } from "../analysis/page/merge.ts";
 import { pageHtml } from "../analysis/page/page.ts";
-import { readResults, type Sources } from "../analysis/results.ts";
+import { readShown, readStudy } from "../analysis/results.ts";
 import { writeTables } from "../analysis/tables/text.ts";
 import { StageError } from "../pipeline/errors.ts";
 import type { Artifact, StageContext } from "../pipeline/stage.ts";
@@ -16,18 +16,17 @@ import type { ReportParams } from "./report.ts";
 // deno-lint-ignore require-await
 export async function run(context: StageContext<ReportParams>): Promise<void> {
   const { text, title, authors, link } = context.params;
-  const [results, sources] = [context.inputs("results"), context.inputs("sources")];
-  if (results.length === 0 || results.length !== sources.length) {
+  const [results, shown] = [context.inputs("results"), context.inputs("shown")];
+  if (results.length === 0 || results.length !== shown.length) {
     throw new StageError(
-      "Cannot write a report: it must have the results and the sources of the same stages, found " +
-        `${results.length} and ${sources.length}; wire both of each stage that aggregates`,
+      "Cannot write a report: it must have what is shown of the same stages' results, found " +
+        `${results.length} results and ${shown.length} shown; wire both of each stage that aggregates`,
     );
   }
-  const merged = merge(results.map(({ path, sha256 }, index) => ({
-    results: readResults(path, "aggregate.results"),
-    sources: JSON.parse(Deno.readTextFileSync(sources[index]!.path)) as Sources,
-    sha256,
-  })));
+  const merged = merge(results.map(({ path, sha256 }, index) => {
+    const { sources, ...rest } = readShown(shown[index]!.path);
+    return { results: { ...rest, study: readStudy(path) }, sources, sha256 };
+  }));
   const page = pageHtml({
     title: title ?? merged.studies[0]!.title,
     ...{ authors, link, text, merged, figures: context.inputs("figures").flatMap(figuresOf) },

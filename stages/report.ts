@@ -20,7 +20,7 @@ export type ReportParams = z.infer<typeof params>;
 export const report = defineStage({
   name: "report",
   params,
-  inputs: { results: { many: true }, sources: { many: true }, figures: { many: true } },
+  inputs: { results: { many: true }, shown: { many: true }, figures: { many: true } },
   outputs: {
     page: { kind: "file", exactness: "exact", publish: () => "report.html" },
     tables: { kind: "folder", exactness: "exact", publish: () => "tables" },
@@ -29,7 +29,7 @@ export const report = defineStage({
     if (text === undefined) return [];
     const { textViolations } = await import("../analysis/page/markdown.ts");
     const { BUILT_IN } = await import("../analysis/spec/tables.ts");
-    const tables = namesIn(inputs["results"] ?? [], "table");
+    const tables = namesIn(inputs["shown"] ?? [], "table");
     const known = {
       table: tables && [...tables, ...BUILT_IN],
       figure: namesIn(inputs["figures"] ?? [], "figure"),

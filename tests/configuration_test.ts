@@ -20,7 +20,9 @@ Deno.test("every example of an analysis in docs/configuration.md is valid", () =
     (("figures" in params) ? plot : aggregate).params.parse(params);
     return Object.keys(params);
   });
-  assertEquals(keys, [["axes"], ["metrics"], ["claims"], ["paper"], ["tables"], ["figures"]]);
+  assertEquals(keys.flat(), [
+    ...["axes", "metrics", "claims", "sensitivity", "paper", "tables", "figures"],
+  ]);
   for (const block of examples("csv")) {
     const published = parseCsv(block, { skipFirstRow: true });
     aggregate.params.parse({ published });

@@ -96,7 +96,8 @@ function holds(verdict: Verdict): boolean | null {
   }
 }
 
-function compare(study: Study, { claim, asked, alpha, family }: {
+/** One comparison with its evidence, as part of a family of claims. */
+export function compare(study: Study, { claim, asked, alpha, family }: {
   claim: Claim;
   asked: Asked;
   alpha: number;

@@ -29,10 +29,14 @@ export function curves(study: Study, { name, spec }: { name: string; spec: Curve
   const byColumn = spec.y.map((y) => ({ y, lines: linesOf(study, spec, y) }));
   const all = byColumn.flatMap(({ lines }) => lines);
   if (all.length === 0) return emptyChart({ name, title: spec.title }, spec.width);
-  const series = withOthers(all, spec.series, [...spec.panels, ...spec.lines, study.seeds]);
-  const named = labelAxes(all, series);
+  // What differences are from has its look too: a series looks alike in both figures.
+  const whole = spec.y.flatMap((y) => linesOf(study, { ...spec, against: undefined }, y));
+  const series = withOthers(whole, spec.series, [...spec.panels, ...spec.lines, study.seeds]);
+  const named = labelAxes(whole, series);
   const label = ({ at }: Line) => labelOf(study, at, named, shortOf);
-  const labels = [...new Set(ordered(study, all, series).map(label))];
+  const looks = [...new Set(ordered(study, whole, series).map(label))];
+  const drawn = new Set(all.map(label));
+  const labels = looks.filter((each) => drawn.has(each));
   const long = all.some(({ points }) => points.size > STRETCHES);
   const grid = byColumn.map(({ y, lines }) =>
     panelsOf(study, lines, { axes: spec.panels, where: spec.where, name: shortOf }).map((
@@ -56,7 +60,7 @@ export function curves(study: Study, { name, spec }: { name: string; spec: Curve
     spec: curvesSpec(grid, {
       title: spec.title,
       subtitle: subtitleOf(study, spec, { all, long }),
-      labels,
+      ...{ labels, looks },
       width: spec.width,
       zero: spec.against !== undefined,
     }),

@@ -54,8 +54,10 @@ export function curvesSpec(
   options: {
     readonly title: string;
     readonly subtitle: string;
-    /** All series in order: a series has one look in all panels. */
+    /** Series that are drawn, in order. */
     readonly labels: readonly string[];
+    /** All series by the place of their looks: a series has one look in all panels. */
+    readonly looks: readonly string[];
     readonly width: number;
     /** Whether zero means no difference. */
     readonly zero: boolean;
@@ -72,7 +74,7 @@ export function curvesSpec(
     title: titleOf(options, total),
     spacing: 14,
     vconcat: [
-      legend(options.labels, { width: Math.max(320, total - AXIS), marked }),
+      legend(options, { width: Math.max(320, total - AXIS), marked }),
       ...rows.map((row) => {
         const lines = Math.max(...row.map(({ title }) => panelLines(title, width).length));
         return {
@@ -102,7 +104,7 @@ function rowsOf(grid: readonly (readonly CurvesPanel[])[]): (readonly CurvesPane
   ).flat().filter((row) => row.length > 0);
 }
 
-/** Colour, dash and shape of each series, for a legend drawn beside it. */
+/** Colour, dash and shape of each series by its place, for a legend drawn beside it. */
 function looksOf(labels: readonly string[]): Record<"colour" | "dash" | "shape", unknown> {
   const looks = labels.map((_, index) => seriesLook(index));
   const scale = (range: readonly unknown[]) => ({
@@ -121,7 +123,7 @@ const POINT = { type: "point", filled: true, size: 40, opacity: 1 };
 
 /** Swatches with dash and shape as the lines have them. */
 function legend(
-  labels: readonly string[],
+  { labels, looks }: { readonly labels: readonly string[]; readonly looks: readonly string[] },
   { width, marked }: { readonly width: number; readonly marked: boolean },
 ): Record<string, unknown> {
   const [swatch, gap, rowHeight] = [34, 26, 20];
@@ -135,7 +137,7 @@ function legend(
   });
   const x = (field: string) => ({ field, ...scale(width) });
   const y = { field: "y", ...scale(height, true) };
-  const { colour: color, dash: strokeDash, shape } = looksOf(labels);
+  const { colour: color, dash: strokeDash, shape } = looksOf(looks);
   const values = labels.map((label, index) => {
     const from = (index % columns) * item;
     const y = rowHeight * (Math.floor(index / columns) + 0.5);
@@ -167,7 +169,7 @@ function legend(
 }
 
 function panelSpec(panel: CurvesPanel, options: {
-  readonly labels: readonly string[];
+  readonly looks: readonly string[];
   readonly width: number;
   readonly marked: boolean;
   /** Lines of the longest title in its row. */
@@ -188,7 +190,7 @@ function panelSpec(panel: CurvesPanel, options: {
       : { domain: panel.domain, nice: false },
     axis: { tickCount: 5, minExtent: 32 },
   };
-  const { colour: color, dash: strokeDash, shape } = looksOf(options.labels);
+  const { colour: color, dash: strokeDash, shape } = looksOf(options.looks);
   const all = <T>(of: (series: Series) => readonly T[]) =>
     panel.series.flatMap((series) =>
       of(series).map((point) => ({ label: series.label, ...point }))
@@ -197,13 +199,15 @@ function panelSpec(panel: CurvesPanel, options: {
     faint.flatMap((points, line) => points.map((point) => ({ line, ...point })))
   );
   const mean = all((series) => series.mean);
+  // Many bands hide each other.
+  const opacity = panel.series.length > 3 ? 0.1 : 0.16;
   return {
     title: panelTitle(panel.title, options.width, options.lines),
     width: options.width,
     height,
     layer: [
       ...layer(options.zero ? [{ y: 0 }] : [], { type: "rule", color: INK, strokeWidth: 1 }, { y }),
-      ...layer(all(({ band }) => band), { type: "area", opacity: 0.16 }, {
+      ...layer(all(({ band }) => band), { type: "area", opacity }, {
         ...{ x, color, y: { ...y, field: "low" }, y2: { field: "high" } },
       }),
       ...layer(faint, { type: "line", strokeWidth: 0.8, opacity: 0.4 }, {

@@ -7,18 +7,19 @@
 import type { Frame } from "./frame.ts";
 
 /**
- * Okabe & Ito's palette without black, which is left to text. Orange and sky blue are darkened: every
- * colour has a contrast of 3 or more on a white page and on a dark one.
+ * Okabe & Ito's blue, vermilion, green and purple, then colours that stay apart from them for colour-blind
+ * readers. Their orange, yellow and sky blue are too light: every colour has a contrast of 3 or more on a
+ * white page and on a dark one, and an orange so dark would look like vermilion.
  */
 export const COLOURS = [
   "#0072B2",
   "#D55E00",
   "#009E73",
   "#CC79A7",
-  "#B97A00",
-  "#2C94CE",
-  "#8C6BB1",
+  "#7048D8",
+  "#D2003C",
   "#6B6B6B",
+  "#2C94CE",
 ] as const;
 /** Colour is never the only sign: each series has its own shape or dash as well. */
 const SHAPES = [

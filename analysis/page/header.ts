@@ -9,6 +9,7 @@ import { provenanceOf } from "../provenance.ts";
 import { atOf, keyOf, type Study, titleOf } from "../study.ts";
 import { counted } from "../tables/format.ts";
 import { type Merged, traceLink } from "./merge.ts";
+import { runFactsHtml } from "./run_facts.ts";
 
 /** Whose work it is about. */
 export interface About {
@@ -29,7 +30,9 @@ export function headerHtml(
 <h1>${title}</h1>
 ${authors === undefined ? null : html`<p class="authors">${authors}</p>`}${
     link === undefined ? null : html`<p class="link"><a href="${link}">${link}</a></p>`
-  }${ranHtml(merged)}${noticeHtml(merged.studies)}${missingHtml(merged)}<p>Numbers are links: a mean
+  }${runFactsHtml(merged)}${ranHtml(merged)}${noticeHtml(merged.studies)}${
+    missingHtml(merged)
+  }<p>Numbers are links: a mean
 leads to its runs, a run to how it was made. ${
     merged.analyses.map(({ sha256, results }) =>
       html`
@@ -144,14 +147,18 @@ function dataOf(study: Study): { at: Readonly<Record<string, string>>; title: st
   return [...found.values()];
 }
 
-function missingHtml({ missing }: Merged): Html | null {
-  if (missing.length === 0) return null;
-  return html`
-    <div class="notice" role="note">
-      <details>
-        <summary>Incomplete: ${counted(missing.length, "run")} of the grid missing</summary>
-        <ul>${missing.map((each) => html`<li>${each}</li>`)}</ul>
-      </details>
-    </div>
+/** What was asked for and not run: whole values of an axis in words, single runs as a list. */
+function missingHtml({ absent, missing }: Merged): Html | null {
+  if (absent.length === 0 && missing.length === 0) return null;
+  const runs = html`
+    <details>
+      <summary>${counted(missing.length, "run")} of the grid missing${absent.length === 0
+        ? null
+        : " besides"}</summary>
+      <ul>${missing.map((each) => html`<li>${each}</li>`)}</ul>
+    </details>
   `;
+  return html`<div class="notice" role="note"><strong>Incomplete.</strong> ${absent.join(" ")}${
+    missing.length === 0 ? null : runs
+  }</div>`;
 }

@@ -10,7 +10,7 @@ import { type Html, trusted } from "../../pipeline/html.ts";
 
 /** What a hole asks for. */
 export type Hole =
-  | { readonly part: "claims" | "paper" | "runs" }
+  | { readonly part: "claims" | "sensitivity" | "paper" | "runs" }
   | { readonly part: "table" | "figure"; readonly name: string };
 
 /** A piece of a text, in order. */
@@ -26,7 +26,7 @@ export interface KnownNames {
 }
 
 /** Parts that every report has. */
-const PARTS = ["claims", "paper", "runs"] as const;
+const PARTS = ["claims", "sensitivity", "paper", "runs"] as const;
 
 const LINE = /^\{\{\s*(.*?)\s*\}\}$/;
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Finding, type Results, sourceOf, type Sources } from "../results.ts";
-import { keyOf, placeText, type Study } from "../study.ts";
+import { axisOf, keyOf, placeText, type Study, titleOf } from "../study.ts";
 import { type Cell, cellText, type Table } from "../tables/table.ts";
 
 /** One analysis as the report stage gets it. */
@@ -31,7 +31,9 @@ export interface Merged {
   /** Claims that no run says anything of, of so many. */
   readonly idle: readonly string[];
   readonly claims: number;
-  /** Runs that the grids lack, as people read them. */
+  /** What axes lack of what was asked for, a sentence each. */
+  readonly absent: readonly string[];
+  /** Runs that the grids lack besides, as people read them. */
   readonly missing: readonly string[];
 }
 
@@ -56,8 +58,48 @@ export function merge(analyses: readonly Analysis[]): Merged {
     findings: unique(analyses.flatMap(({ results }) => results.findings), ({ text }) => text),
     idle: idle.map(({ id }) => id).sort(byName),
     claims: claims.length,
+    absent: absentTexts(analyses),
     missing: [...new Map(gaps).values()],
   };
+}
+
+/** `Seed: 5 of 10 were run, 5 to 9 are missing.`; where analyses differ, of which one it is. */
+function absentTexts(analyses: readonly Analysis[]): string[] {
+  const found = analyses.flatMap(({ results: { study, absent } }) =>
+    absent.map(({ axis, values, of }) => ({
+      axis,
+      title: study.title,
+      text: `${axisOf(study, axis)?.title ?? axis}: ${of - values.length} of ${of} were run, ` +
+        `${rangesText(values, (value) => titleOf(study, axis, value))} ` +
+        `${values.length === 1 ? "is" : "are"} missing.`,
+    }))
+  );
+  const measured = (axis: string) =>
+    analyses.filter(({ results: { study } }) => axisOf(study, axis) !== undefined).length;
+  return unique(
+    found.map(({ axis, title, text }) => {
+      const same = found.filter((each) => each.axis === axis && each.text === text).length;
+      return same === measured(axis) ? text : `${title}, ${text}`;
+    }),
+    (text) => text,
+  );
+}
+
+/** `1, 5 to 9 and red`: whole numbers that follow each other as a range. */
+function rangesText(values: readonly string[], titleOf: (value: string) => string): string {
+  const groups: string[][] = [];
+  for (const value of values) {
+    const last = groups.at(-1)?.at(-1);
+    const follows = /^\d+$/.test(value) && last !== undefined && Number(value) === Number(last) + 1;
+    if (follows) groups.at(-1)!.push(value);
+    else groups.push([value]);
+  }
+  const texts = groups.flatMap((group) =>
+    group.length > 2
+      ? [`${titleOf(group[0]!)} to ${titleOf(group.at(-1)!)}`]
+      : group.map((value) => titleOf(value))
+  );
+  return [texts.slice(0, -1).join(", "), texts.at(-1)].filter(Boolean).join(" and ");
 }
 
 /** Tables by id. Those of one id and the same columns are one table; others follow each other. */

@@ -10,6 +10,7 @@ import { type Figure, figureHtml } from "./figure_html.ts";
 import { type About, headerHtml } from "./header.ts";
 import { type Block, blocksOf, type Hole } from "./markdown.ts";
 import { type Merged, type ShownTable, traceLink } from "./merge.ts";
+import { RUN_ID } from "./run_facts.ts";
 import { STYLE } from "./style.ts";
 import { tableHtml } from "./table_html.ts";
 
@@ -21,11 +22,15 @@ export interface PageParts extends About {
   readonly text: string | undefined;
 }
 
-type Part = "claims" | "paper" | "runs";
+type Part = "claims" | "sensitivity" | "paper" | "runs";
 
 /** What every report has, in which section, and the tables that are part of it. */
 const PARTS: Readonly<Record<Part, { readonly title: string; readonly tables: RegExp }>> = {
   claims: { title: "What held", tables: /^(claims|comparisons|chances)(_\d+)?$/ },
+  sensitivity: {
+    title: "What hangs on what the paper leaves open",
+    tables: /^sensitivity(_\d+)?$/,
+  },
   paper: {
     title: "The paper's own numbers, re-analysed",
     tables: /^(paper_figures|paper_tables|findings)(_\d+)?$/,
@@ -58,6 +63,7 @@ export function pageHtml(parts: PageParts): string {
   );
   const ids = new Set([
     "content",
+    RUN_ID,
     ...merged.shown.keys(),
     ...[...merged.shown.values()].flatMap(({ anchors = [] }) => anchors.map(([, name]) => name)),
     ...figures.map(({ name }) => `figure-${name}`),
@@ -129,6 +135,7 @@ function wholeOf(given: readonly Block[], { merged, figures, named }: Page): Blo
         : [block]
     ),
     ...has("claims") ? [] : [heading(PARTS.claims.title), hole({ part: "claims" })],
+    ...has("sensitivity") ? [] : [heading(PARTS.sensitivity.title), hole({ part: "sensitivity" })],
     ...given.slice(start),
     ...tables.length > 0 ? [heading(title("Tables")), ...tables] : [],
     ...drawn.length > 0 ? [heading(title("Figures")), ...drawn] : [],
@@ -187,6 +194,10 @@ const LEADS: Readonly<Record<Part, (merged: Merged) => Html | null>> = {
           idle.length === 1 ? "was" : "were"
         } not`
     } covered by what was run: ${idle.join(", ")}.</p>`;
+  },
+  sensitivity: ({ analyses }) => {
+    const texts = analyses.map(({ results }) => results.sensitivity).filter((text) => text !== "");
+    return texts.length === 0 ? null : html`<p>${texts.join(" ")}</p>`;
   },
   paper({ findings }) {
     if (findings.length === 0) return null;

@@ -77,6 +77,12 @@ blockquote { margin: 1rem 0; padding-left: 1rem; border-left: .2rem solid var(--
 .verdict { font-weight: 600; }
 .verdict.good { color: var(--good); } .verdict.bad { color: var(--bad); } .verdict.open { color: var(--faint); }
 footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size: .95rem; }
+/* Tables of many columns close up before they scroll. */
+@media screen and (max-width: 76rem) {
+  .lists table { font-size: .8125rem; }
+  .lists th, .lists td { padding-right: .45rem; }
+  .wide { min-width: 9rem; } .broken { min-width: 6rem; }
+}
 /* Where the screen is narrow, each row of a table of many columns is a list. */
 @media screen and (max-width: 44rem) {
   .ran div { display: block; margin-bottom: .4rem; }
@@ -86,6 +92,7 @@ footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size:
   .lists tbody th { font-weight: 600; padding: .2rem 0; overflow-wrap: anywhere; }
   .lists td { display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0; text-align: right; white-space: normal; min-width: 0; overflow-wrap: anywhere; }
   .lists td::before { content: attr(data-label) / ""; color: var(--faint); text-align: left; flex: 0 0 40%; }
+  .lists td:empty { display: none; }
   .lists td.wide { display: block; text-align: left; }
   .lists td.wide::before { display: block; }
 }

@@ -18,6 +18,7 @@ import { BUILT_IN, type ListTable, type SummaryTable, type Tables } from "./tabl
 export interface Named extends Omit<StudyParams, "title" | "confidence"> {
   readonly claims: readonly Claim[];
   readonly elsewhere: readonly Claim[];
+  readonly sensitivity?: { readonly axis: string; readonly claims: readonly Claim[] } | undefined;
   readonly tables: Tables;
 }
 
@@ -50,7 +51,8 @@ class Checker extends Names {
     this.metrics();
     this.published();
     this.paper();
-    this.#named.claims.forEach((claim, index) => this.claim(claim, index));
+    this.claims(this.#named.claims, ["claims"]);
+    if (this.#named.sensitivity !== undefined) this.sensitivity(this.#named.sensitivity);
     for (const [name, spec] of Object.entries(this.#named.tables)) {
       const path = ["tables", name];
       if (BUILT_IN.includes(name) || name.startsWith("every_")) {
@@ -134,10 +136,41 @@ class Checker extends Names {
     });
   }
 
-  claim(claim: Claim, index: number): void {
-    const path = ["claims", index];
-    const twin = this.#named.claims.findIndex(({ id }) => id === claim.id);
-    if (twin < index) this.add([...path, "id"], `two claims are called "${claim.id}"`);
+  /** Claims that are judged on each value of an axis, as if they named it. */
+  sensitivity({ axis, claims }: NonNullable<Named["sensitivity"]>): void {
+    if (!this.axis(["sensitivity", "axis"], axis)) return;
+    const baseline = this.#named.axes.find(([name]) => name === axis)?.[1].baseline;
+    if (baseline === undefined) {
+      this.add(
+        ["sensitivity", "axis"],
+        `must be an axis with a baseline, found none of "${axis}"`,
+      );
+      return;
+    }
+    claims.forEach((claim, index) => {
+      const named = comparisonsOf(claim).find(({ at, against, than, over }) =>
+        [at, against ?? {}, than ?? {}, over].some((part) => axis in part)
+      );
+      if (named === undefined) return;
+      this.add(
+        ["sensitivity", "claims", index],
+        `must say nothing of "${axis}", found a value of it`,
+      );
+    });
+    const chosen = claims.map((claim) => ({ ...claim, at: { ...claim.at, [axis]: baseline } }));
+    this.claims(chosen, ["sensitivity", "claims"]);
+  }
+
+  claims(claims: readonly Claim[], place: Path): void {
+    claims.forEach((claim, index) => {
+      const path = [...place, index];
+      const twin = claims.findIndex(({ id }) => id === claim.id);
+      if (twin < index) this.add([...path, "id"], `two claims are called "${claim.id}"`);
+      this.#claim(claim, path);
+    });
+  }
+
+  #claim(claim: Claim, path: Path): void {
     this.#parts(path, claim, claim.metric);
     claim.compare.forEach((own, each) => {
       const place = [...path, "compare", each];
@@ -201,16 +234,18 @@ class Checker extends Names {
 
   /** Whether each claim has what its test needs; asked once all names are known. */
   questions(): void {
-    const { claims, metrics, seeds } = this.#named;
+    const { claims, sensitivity, metrics, seeds } = this.#named;
     const prints = { published: publishedValues(this.#named), metrics, seedAxis: seeds };
-    claims.forEach((claim, index) => {
+    const ask = (claim: Claim, path: Path) => {
       try {
         askedBy(claim, prints);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        this.add(["claims", index], error.message.replace(/^\w+: /, ""));
+        this.add(path, error.message.replace(/^\w+: /, ""));
       }
-    });
+    };
+    claims.forEach((claim, index) => ask(claim, ["claims", index]));
+    sensitivity?.claims.forEach((claim, index) => ask(claim, ["sensitivity", "claims", index]));
   }
 
   summary(path: Path, spec: SummaryTable): void {

@@ -68,7 +68,15 @@ const list = z.strictObject({
 
 /** Names of tables that every analysis has; declared ones have others. */
 export const BUILT_IN: readonly string[] = [
-  ...["claims", "comparisons", "chances", "paper_figures", "paper_tables", "findings"],
+  ...[
+    "claims",
+    "comparisons",
+    "chances",
+    "sensitivity",
+    "paper_figures",
+    "paper_tables",
+    "findings",
+  ],
   ...["every_run", "every_pair"],
 ];
 

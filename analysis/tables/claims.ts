@@ -8,7 +8,7 @@ import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
 import { capitalized, counted, decimal, percent, probability, signed } from "./format.ts";
 import { anchorsOf, bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
-import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
+import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, rowsAnchor, type Table } from "./table.ts";
 
 /** One row per claim. */
@@ -148,19 +148,10 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
       const show = (value: number) => (against === null ? decimal : signed)(value, digits);
       return {
         ...{ ...each.outcome, ...each, claim, metric, at, smallest },
-        ...{ opposite: each.outcome.against, show, to: linkOf(sheet, each) },
+        ...{ opposite: each.outcome.against, show, to: linkOf(sheet, each.comparison) },
       };
     })
   );
-}
-
-/** The runs or pairs that a comparison's mean is of. */
-function linkOf(sheet: Sheet, { comparison }: JudgedComparison): string {
-  const { metric: name, at, against, over } = comparison;
-  if (against !== null) return linkOfPairs(sheet, comparison);
-  const { table } = metricOf(sheet.study, name);
-  const several = Object.keys(over).length > 0 || comparison.than !== null;
-  return `#${several ? everyId(table) : runsAnchor(sheet.study, table, at)}`;
 }
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */

@@ -82,6 +82,15 @@ export function linkOfPairs({ study, pairs }: Sheet, contrast: Contrast): string
   return `#${anchors.length === 1 ? anchors[0]! : "every_pair"}`;
 }
 
+/** The runs or pairs that a contrast's mean is of. */
+export function linkOf(sheet: Sheet, contrast: Contrast): string {
+  const { metric: name, at, against, over = {}, than = null } = contrast;
+  if (against !== null) return linkOfPairs(sheet, contrast);
+  const { table } = metricOf(sheet.study, name);
+  const several = Object.keys(over).length > 0 || than !== null;
+  return `#${several ? everyId(table) : runsAnchor(sheet.study, table, at)}`;
+}
+
 /** `Vanilla − Plain`. */
 export function differenceText(study: Study, at: At, against: At): string {
   const text = (place: At) =>

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JudgedClaim } from "../claims/judged.ts";
+import type { Sensitivity } from "../claims/sensitivity.ts";
 import type { Finding } from "../results.ts";
 import type { Tables } from "../spec/tables.ts";
 import type { Study } from "../study.ts";
@@ -12,6 +13,7 @@ import { listTable } from "./list.ts";
 import { paperFigures, paperTables } from "./paper.ts";
 import type { Sheet } from "./places.ts";
 import { everyPair, everyRun } from "./runs.ts";
+import { sensitivityTable } from "./sensitivity.ts";
 import { summaryTable } from "./summary.ts";
 import type { Table } from "./table.ts";
 
@@ -19,9 +21,10 @@ import type { Table } from "./table.ts";
  * The declared tables, then what can't be forgotten: claims and what they rest on, the paper's own
  * numbers, every run and every pair. A table without rows is left out.
  */
-export function tablesOf(study: Study, { tables, claims, findings }: {
+export function tablesOf(study: Study, { tables, claims, sensitivity, findings }: {
   tables: Tables;
   claims: readonly JudgedClaim[];
+  sensitivity?: Sensitivity | undefined;
   findings: readonly Finding[];
 }): Table[] {
   const sheet: Sheet = { study, pairs: new Map() };
@@ -31,6 +34,7 @@ export function tablesOf(study: Study, { tables, claims, findings }: {
   const all = [
     ...declared,
     ...[claimsTable(sheet, claims), comparisonsTable(sheet, claims), chancesTable(claims)],
+    sensitivity === undefined ? null : sensitivityTable(sheet, sensitivity),
     ...[paperFigures(study), paperTables(study), findingsTable(findings)],
     ...everyRun(sheet, tables),
     // Last to be made: the others say which pairs are behind what they show.

@@ -7,7 +7,7 @@ import { StageError } from "../../pipeline/errors.ts";
 import type { Metrics } from "../spec/axes.ts";
 import { publishedValues } from "../printed.ts";
 import type { Paper, Published } from "../spec/published.ts";
-import { type Sources, SOURCES_FORMAT } from "../results.ts";
+import { type Absent, type Sources } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
 import {
   atOf,
@@ -55,7 +55,7 @@ export function studyOf(
     published: publishedValues(params),
     paper,
   };
-  return { study, sources: { format: SOURCES_FORMAT, tables: sources } };
+  return { study, sources: { tables: sources } };
 }
 
 /** The axes that occur, with their values' titles: those described, else a corpus's own, else as is. */
@@ -175,4 +175,23 @@ export function missingRuns(study: Study): At[] {
     }
   }
   return [...missing.values()];
+}
+
+/** Values of axes that were asked for and of which no metric was measured. */
+export function absentValues(
+  study: Study,
+  order: Order & { readonly grid: Readonly<Record<string, readonly string[]>> },
+): Absent[] {
+  const tables = [...new Set(Object.values(study.metrics).map(({ table }) => table))]
+    .flatMap((name) => study.tidy[name] ?? []);
+  return study.axes.flatMap(({ name: axis }) => {
+    const found = tables.flatMap((table) =>
+      table.axes.includes(axis) ? table.columns[axis]!.map(String) : []
+    );
+    const asked = found.length === 0 ? [] : order.grid[axis] ?? [];
+    const there = new Set(found);
+    const values = asked.filter((value) => !there.has(value))
+      .sort(compareValues(describedValues(order, axis)));
+    return values.length === 0 ? [] : [{ axis, values, of: asked.length }];
+  });
 }

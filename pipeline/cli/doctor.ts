@@ -9,7 +9,7 @@ import { UsageError } from "../errors.ts";
 import type { Options } from "./options.ts";
 import { profilesOf } from "./profiles.ts";
 import type { PlannedGraph, Print, Project } from "./project.ts";
-import { commitOf } from "./version.ts";
+import { commitOf } from "./git.ts";
 import { openExperiment } from "./wiring.ts";
 
 /** Runs the project's examination. */

@@ -20,6 +20,7 @@ import type { RunOutcome } from "../run/run.ts";
 import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
+import { revisionOf } from "./git.ts";
 import { identityOf, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
@@ -110,8 +111,10 @@ export function beginRecord(session: Session, options: Options): void {
   writeLatest({ ...recordOf(session, options), keys: {} }, session.store);
 }
 
-function recordOf(session: Session, options: Options): Omit<LatestRun, "keys" | "lock"> {
-  const { mirror, set } = options;
+function recordOf(
+  session: Session,
+  { mirror, set }: Options,
+): Omit<LatestRun, "keys" | "lock" | "commit"> {
   return { ...identityOf(session), set, ...(mirror !== undefined ? { mirror } : {}) };
 }
 
@@ -140,8 +143,10 @@ export async function finish(
   const { agrees, digest } = await settleLock(session, outcome, {
     ...{ project, options, whole, listener },
   });
+  const commit = await revisionOf(project.root);
   const record: LatestRun = {
     ...recordOf(session, options),
+    ...(commit !== undefined ? { commit } : {}),
     keys: keysOf(session, { results: outcome.results, whole }),
     ...failedBy(session, outcome),
     ...(digest !== undefined ? { lock: digest } : {}),

@@ -15,9 +15,10 @@ import { readPublications } from "../run/publish.ts";
 import { bundledFiles } from "../store/code.ts";
 import { latestPath } from "../store/latest.ts";
 import { FOLDERS } from "../store/local_store.ts";
-import { TRACE_PAGE } from "../store/paths.ts";
+import { TRACE_FILES } from "../store/paths.ts";
 import { seal, writeAtomically } from "../store/sealed.ts";
 import { makeFolder } from "../store/workspace.ts";
+import { commitFiles } from "./git.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import { CATALOGUE, circumstancesOf, type Memory, placeOf, type Stamps } from "./recall.ts";
@@ -68,7 +69,8 @@ async function memoryOf(
   if (Math.abs(Date.now() - performance.timeOrigin - performance.now()) > MAX_DRIFT_MS) {
     return undefined;
   }
-  const configs = configsAbove(project.root);
+  // A commit of what was run is another record; a project's own `.git` counts as its files do.
+  const configs = [...configsAbove(project.root), ...commitFiles(project.root)];
   const sources = stampsOf(
     [...sourcesOf(session, project), ...configs.filter((path) => lookAt(path))],
     since,
@@ -177,7 +179,7 @@ async function resultsOf(session: Session): Promise<Set<string>> {
     ...[latestPath(name, store), join(store.root, "published.json"), join(outputs, CATALOGUE)],
     ...[code, ...sortedEntries(code).map((entry) => join(code, entry.name))],
     ...[
-      TRACE_PAGE,
+      ...TRACE_FILES,
       ...Object.entries(readPublications(store))
         .filter(([, { run }]) => run === name).map(([path]) => path),
     ]

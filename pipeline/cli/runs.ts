@@ -12,6 +12,7 @@ import type { Sha256 } from "../key/hash.ts";
 import type { Trace } from "../store/trace.ts";
 import { suggestion } from "../suggestion.ts";
 import type { Side } from "../views/diff/sides.ts";
+import { git } from "./git.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 
@@ -111,20 +112,4 @@ async function lockedSide(
   }
   const label = `${name} at ${revision} (${commit.slice(0, 10)})`;
   return await withTraces(label, parseLock(text, label), store);
-}
-
-/** What git prints; `undefined` if it fails or there is none. */
-async function git(root: string, args: readonly string[]): Promise<string | undefined> {
-  try {
-    const command = new Deno.Command("git", {
-      args: ["-C", root, ...args],
-      stdin: "null",
-      stderr: "null",
-    });
-    const { success, stdout } = await command.output();
-    return success ? new TextDecoder().decode(stdout) : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }

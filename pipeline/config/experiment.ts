@@ -84,6 +84,9 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     definitions: definitionsOf(layers, files.included),
     axes: new Set(axes),
     mirror,
+    grid: Object.fromEntries(
+      Object.entries(grid).map(([axis, values]) => [axis, (values as unknown[]).map(String)]),
+    ),
     locate,
   };
   return {

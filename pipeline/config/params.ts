@@ -6,7 +6,7 @@
 import { ConfigError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
-import type { Stage } from "../stage.ts";
+import type { Stage, Surroundings } from "../stage.ts";
 import { broken, violations } from "./issues.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 import type { Node } from "./nodes.ts";
@@ -18,6 +18,8 @@ export interface ParamsSource {
   readonly definitions: Definitions;
   readonly axes: ReadonlySet<string>;
   readonly mirror: string | undefined;
+  /** Every axis with this run's values. */
+  readonly grid: Surroundings["grid"];
   readonly locate: Locate;
 }
 
@@ -28,7 +30,7 @@ export interface ParamsSource {
  * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
  */
 export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
-  const { mirror } = source;
+  const { mirror, grid } = source;
   const { values, origins, point } = writtenParams(node, coordinates, source);
   const plain = (value: unknown): Json => {
     try {
@@ -46,7 +48,7 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     throw broken(found, ({ path, message }) => point(path, message));
   }
   const params = plain(parsed.data);
-  return node.stage.settle ? plain(node.stage.settle(params, { mirror })) : params;
+  return node.stage.settle ? plain(node.stage.settle(params, { mirror, grid })) : params;
 }
 
 /** An instance's params as the layers have them, and what points at where one is written. */

@@ -19,6 +19,8 @@ export interface LatestRun {
   /** The `--set` options and the mirror it was started with. */
   readonly set: readonly string[];
   readonly mirror?: string;
+  /** The commit that was checked out as it ended, with `, edited` if files differed from it. */
+  readonly commit?: string;
   /** Instance to key, for all instances that ended well. */
   readonly keys: Readonly<Record<string, Sha256>>;
   /** Instance to the key that it last failed at, for those that did. */
@@ -42,9 +44,10 @@ export function readLatest(name: string, workspace: Workspace): LatestRun | unde
 
 function toLatestRun(value: unknown, name: string): LatestRun | undefined {
   if (!isRecord(value)) return undefined;
-  const { experiment, profile, backend, set, mirror, keys, failed, lock } = value;
+  const { experiment, profile, backend, set, mirror, commit, keys, failed, lock } = value;
   const isRun = `${experiment}.${profile}` === name && isText(backend) && Array.isArray(set) &&
     set.every(isText) && isRecordOf(keys, isDigest) && (mirror === undefined || isText(mirror)) &&
+    (commit === undefined || isText(commit)) &&
     (failed === undefined || isRecordOf(failed, isDigest)) &&
     (lock === undefined || isDigest(lock));
   return isRun ? value as unknown as LatestRun : undefined;

@@ -18,6 +18,10 @@ export function parentsOf(path: string): string[] {
 
 /** Where the trace page is below `outputs/`. */
 export const TRACE_PAGE = "trace/index.html";
+/** Where the facts of the latest runs are, which pages that a run publishes may read. */
+export const RUN_FACTS = "trace/runs.js";
+/** What names times and machines, and is sealed instead of published. */
+export const TRACE_FILES = [TRACE_PAGE, RUN_FACTS] as const;
 
 /** The longest name of a file, in bytes, beside which there is room for a temporary suffix. */
 const MAX_NAME_BYTES = 230;

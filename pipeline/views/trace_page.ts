@@ -1,7 +1,8 @@
 /**
  * The trace page, `outputs/trace/index.html`: how everything that the latest runs of a store hold was
  * made, so that a reader gets from a number to the bytes it came from by following links. It needs no
- * network; only its search needs the script in it.
+ * network; only its search needs the script in it. Beside it `runs.js` has the facts of those runs that
+ * no artifact may hold, for the pages that they published.
  *
  * Fragments that other pages may point at: the digest of an artifact or of a file in a folder, a key,
  * and `fusion.smoke/train/short/add/0` for an instance of a run.
@@ -16,31 +17,37 @@ import { sha256 } from "../key/hash.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { openLockFile } from "../store/mutex.ts";
 import { OutputsFolder } from "../store/outputs_folder.ts";
-import { TRACE_PAGE } from "../store/paths.ts";
+import { RUN_FACTS, TRACE_FILES, TRACE_PAGE } from "../store/paths.ts";
 import { readPublications } from "../run/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { publishedBytes, type Shown, tracePage } from "./trace_page/page.ts";
+import { factsScript } from "./trace_page/facts.ts";
+import { tracePage } from "./trace_page/page.ts";
+import { publishedBytes, type Shown } from "./trace_page/shown.ts";
 
 /**
- * Writes the page, if something changed or there is none. Two runs that end at once take turns, so
- * that the second one's page knows of both.
+ * Writes the page and the facts, if something changed or one is missing. Two runs that end at once take
+ * turns, so that the second one's page knows of both.
  */
 export async function keepTracePage(
   outputs: string,
   places: Places,
   { changed }: { readonly changed: boolean },
 ): Promise<void> {
-  const path = join(outputs, TRACE_PAGE);
-  if (!changed && lookAt(path)) return;
+  if (!changed && TRACE_FILES.every((path) => lookAt(join(outputs, path)))) return;
   const folder = new OutputsFolder(outputs, places.workspace);
-  folder.checkInside([TRACE_PAGE]);
+  folder.checkInside(TRACE_FILES);
   using turn = openLockFile(join(places.workspace.root, "trace_page.lock"));
   turn.lockSync(true);
-  folder.makeWay(TRACE_PAGE, { isOwn: () => holdsPage(path) });
-  writeAtomically(path, sealPage(tracePage(await collectShown(places))));
+  const shown = await collectShown(places);
+  const texts = { [TRACE_PAGE]: tracePage(shown), [RUN_FACTS]: factsScript(shown) };
+  for (const name of TRACE_FILES) {
+    const path = join(outputs, name);
+    folder.makeWay(name, { isOwn: () => holdsPage(path) });
+    writeAtomically(path, sealPage(texts[name], name));
+  }
 }
 
 /** Where traces and the records of runs are read from. */
@@ -82,23 +89,29 @@ export async function collectShown({ store, workspace }: Places): Promise<Shown>
   return { runs, traces, manifests, makers: makersOf(traces.values(), manifests), published };
 }
 
-/** A page with its own digest as its last line, so that an altered byte is noticed. */
-export function sealPage(page: string): string {
-  return `${page}<!-- sha256 ${sha256(page)} -->\n`;
+/** A page or a script with its own digest as its last line, so that an altered byte is noticed. */
+export function sealPage(text: string, name = TRACE_PAGE as string): string {
+  const [start, end] = marksOf(name);
+  return `${text}${start}${sha256(text)}${end}`;
 }
 
-/** Whether a page is at a path, every byte as it was written. */
+/** What is around the digest: a comment. */
+function marksOf(name: string): [start: string, end: string] {
+  return name.endsWith(".js") ? ["// sha256 ", "\n"] : ["<!-- sha256 ", " -->\n"];
+}
+
+/** Whether a page or a script is at a path, every byte as it was written. */
 export function holdsPage(path: string): boolean {
   try {
-    return isSealedPage(readText(path) ?? "");
+    return isSealedPage(readText(path) ?? "", path);
   } catch (error) {
     if (error instanceof LockstepError) return false;
     throw error;
   }
 }
 
-/** Whether every byte of a page is as {@linkcode sealPage} left it. */
-export function isSealedPage(text: string): boolean {
-  const end = text.lastIndexOf("<!-- sha256 ");
-  return end >= 0 && sealPage(text.slice(0, end)) === text;
+/** Whether every byte of a text is as {@linkcode sealPage} left it. */
+export function isSealedPage(text: string, name = TRACE_PAGE as string): boolean {
+  const end = text.lastIndexOf(marksOf(name)[0]);
+  return end >= 0 && sealPage(text.slice(0, end), name) === text;
 }

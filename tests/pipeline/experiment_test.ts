@@ -215,7 +215,9 @@ Deno.test("a stage sees settled params, and so does its key", () => {
     params: z.strictObject({ choices: z.array(z.string()) }),
     inputs: {},
     outputs: { out: file },
-    settle: ({ choices }, { mirror }) => ({ choices: [mirror ?? choices[0]!] }),
+    settle: ({ choices }, { mirror, grid }) => ({
+      choices: [mirror ?? choices[0]!, ...grid["seed"] ?? []],
+    }),
   });
   const stages = [settled as Stage];
   const text = `experiment: x
@@ -225,6 +227,9 @@ profiles: { p: {} }
   assertEquals(params(load(text, { stages }).graph, "make"), { choices: ["a"] });
   const mirror = temporaryFolder();
   assertEquals(params(load(text, { stages, mirror }).graph, "make"), { choices: [mirror] });
+  const gridded = text.replace("{ p: {} }", "{ p: { grid: { seed: [1, 2] } } }")
+    .replace("make: {", "make: { each: [seed],");
+  assertEquals(params(load(gridded, { stages }).graph, "make/1"), { choices: ["a", "1", "2"] });
 });
 
 Deno.test("the editor's schema in experiments/ is the one this program would write", async () => {

@@ -42,6 +42,8 @@ export function run(context: StageContext<Params>): Promise<void> {
   });
   toy.write(".hidden/from.yaml", "a: 1\n");
   toy.write("outputs/note.yaml", "b: 1\n");
+  toy.write(".git/HEAD", "ref: refs/heads/main\n");
+  toy.write(".git/refs/heads/main", `${"1".repeat(40)}\n`);
   toy.edit(
     YAML,
     "profiles:",
@@ -124,6 +126,10 @@ const TRIALS: readonly Trial[] = [
   }],
   ["there is another experiment", (toy) => Deno.mkdirSync(toy.path("experiments/other"))],
   ["the trace page is gone", (toy) => Deno.removeSync(toy.path("outputs/trace/index.html"))],
+  ["the facts of runs are gone", (toy) => Deno.removeSync(toy.path("outputs/trace/runs.js"))],
+  ["another commit is checked out", (toy) => toy.write(".git/HEAD", "2".repeat(40))],
+  ["what was run is committed", (toy) => toy.write(".git/refs/heads/main", "2".repeat(40))],
+  ["commits are packed", (toy) => toy.write(".git/packed-refs", "")],
   ["a lock is locked up in a folder", (toy) => {
     Deno.removeSync(toy.path(`${STORE}/catalog.sqlite.lock`));
     Deno.mkdirSync(toy.path(`${STORE}/catalog.sqlite.lock`));

@@ -143,6 +143,46 @@ Deno.test("audit reports an altered or missing trace page, and --repair makes it
   assertEquals(project.read(PAGE), page);
 });
 
+Deno.test("profile, backend, commit and days of a run are beside the page, and in no artifact", async () => {
+  using project = toyProject();
+  const git = (...args: string[]) => {
+    const { success, stdout } = new Deno.Command("git", {
+      args: ["-C", project.root, "-c", "user.name=a", "-c", "user.email=a@b.c", ...args],
+    }).outputSync();
+    assert(success, args.join(" "));
+    return new TextDecoder().decode(stdout).trim();
+  };
+  project.write(".gitignore", "outputs/\n");
+  git("init", "-q");
+  git("add", ".");
+  git("commit", "-qm", "all");
+  const commit = git("rev-parse", "HEAD");
+  await project.executed();
+  const facts = () => {
+    const script = project.read("outputs/trace/runs.js");
+    assert(isSealedPage(script, "runs.js"));
+    return new Function("lockstepRuns", script.replace("globalThis.", "return ")).call(
+      undefined,
+      (runs: { name: string }[]) => runs.find(({ name }) => name === "toy.smoke"),
+    );
+  };
+  const { days, ...known } = facts();
+  assertEquals(known, {
+    ...{ name: "toy.smoke", profile: "smoke", backend: "wasm", set: [], commit },
+    from: [],
+  });
+  const today = new Date().toISOString().slice(0, 10);
+  assert(days[0] <= today && days[1] <= today && days[0] >= "2026", days.join());
+  // What a run makes is no edit, neither results nor the lock; another file is one.
+  await project.executed("--profile", "slow", "--set", "steps.delayMs=0");
+  assertEquals(facts().commit, commit);
+  project.write("notes.txt", "x");
+  await project.executed("--force", "gather");
+  assertEquals(facts().commit, `${commit}, edited`);
+  assertStringIncludes(project.read(PAGE), `<code>${commit}, edited</code>`);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
 Deno.test("what names and params hold is text on the page, never markup", async () => {
   const { store: own, put } = store();
   const digest = await own.put("x");

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import type { Results, Sources } from "../../analysis/results.ts";
+import type { Results, Shown } from "../../analysis/results.ts";
 import { sourceOf } from "../../analysis/results.ts";
 import { StageError } from "../../pipeline/errors.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
@@ -60,8 +60,8 @@ async function aggregated(measurements: readonly Artifact[], own: unknown = para
   const read = (name: string) => Deno.readTextFileSync(outputs[name]!);
   return {
     text: read("results"),
-    results: JSON.parse(read("results")) as Results,
-    sources: JSON.parse(read("sources")) as Sources,
+    results: { ...JSON.parse(read("results")), ...JSON.parse(read("shown")) } as Results,
+    sources: (JSON.parse(read("shown")) as Shown).sources,
     files: [...Deno.readDirSync(outputs["tables"]!)].map(({ name }) => name).sort(),
     table: (name: string) => Deno.readTextFileSync(join(outputs["tables"]!, name)),
   };
@@ -102,6 +102,22 @@ Deno.test("every number leads to the artifact that it was read from", async () =
 Deno.test("the results hold no digest: bytes that no number rests on redraw nothing", async () => {
   const { text } = await aggregated(inputs([0.03, 0.03]));
   assert(!/[0-9a-f]{64}/.test(text));
+});
+
+Deno.test("a claim, a caption or a table that is edited leaves the results that figures are drawn of", async () => {
+  const files = inputs([0.03, 0.03]);
+  const before = await aggregated(files);
+  const { main } = params.tables;
+  const edited = await aggregated(files, {
+    ...params,
+    claims: [{ ...params.claims[0], statement: "Strong decay helps much", smallest: 2 }],
+    tables: { main: { ...main, caption: "Accuracy, in percent" } },
+  });
+  assertEquals(edited.text, before.text);
+  assert(edited.results.tables[0]!.caption !== before.results.tables[0]!.caption);
+  const axes = { decay: { ...params.axes.decay, values: { none: "None", strong: "Strong" } } };
+  // Labels are drawn.
+  assert((await aggregated(files, { ...params, axes })).text !== before.text);
 });
 
 Deno.test("a report can be made of an incomplete grid, and what is missing is named", async () => {

@@ -16,10 +16,9 @@ const FIGURES = Object.fromEntries(NAMES.map((name) => [name, PLANT_FIGURES[name
 
 function results(): Artifact {
   const path = join(temporaryFolder(), "results.json");
-  const rest = { claims: [], findings: [], missing: [], tables: [] };
   Deno.writeTextFileSync(
     path,
-    JSON.stringify({ format: RESULTS_FORMAT, study: plants(), ...rest }),
+    JSON.stringify({ format: RESULTS_FORMAT, study: plants() }),
   );
   return artifact(path);
 }
@@ -60,7 +59,7 @@ Deno.test("an unknown template and a foreign file are refused", async () => {
   const from = results();
   await assertRejects(() => drawn(from, { figures: { pie: { template: "pie", title: "Pie" } } }));
   Deno.writeTextFileSync(from.path, "{}");
-  await assertRejects(() => drawn(from), Error, "must be a results file, found format null");
+  await assertRejects(() => drawn(from), Error, "must be a file of results, found format null");
 });
 
 Deno.test("a misspelt axis is found before anything runs, at its place in the params", async () => {

@@ -168,19 +168,31 @@ Deno.test("generated text is made of the symbols, the same with each seed", asyn
   assert(texts[0].includes("abcdeabcde"), texts[0]);
   const again = await runStage(generate, params, { directory, inputs });
   assertEquals(Deno.readTextFileSync(again.outputs.samples!), samples);
+  const started = await runStage(generate, { ...params, start: "cd" }, { directory, inputs });
+  for (const text of JSON.parse(Deno.readTextFileSync(started.outputs.samples!)).texts) {
+    assert(/^cd[a-e]{20}$/.test(text), text);
+  }
+  await assertRejects(
+    () => runStage(generate, { ...params, start: "c d" }, { directory, inputs }),
+    Error,
+    'start must be of symbols of the training text, found " " in "c d"',
+  );
 });
 
 Deno.test("generation is timed in every round, each model by its coordinates, with and without a cache", async () => {
   const directory = temporaryFolder();
   const write = (name: string) => join(directory, name);
   writeToyText(write("corpus"));
+  const symbols = [..."abcde"].map((letter) => letter.codePointAt(0));
+  Deno.writeTextFileSync(write("vocabulary"), JSON.stringify({ unit: "character", symbols }));
   const weights = await Promise.all([0, 4].map(async (run) => {
     Deno.writeFileSync(write(`weights.${run}`), (await trained({ run })).weights);
     return artifact(write(`weights.${run}`), { text: "toy", run: String(run) });
   }));
   const before = tf.memory().numTensors;
   const timed = async (params: Record<string, unknown>) => {
-    const inputs = { tokens: artifact(write("corpus")), weights };
+    const vocabulary = artifact(write("vocabulary"));
+    const inputs = { tokens: artifact(write("corpus")), vocabulary, weights };
     const { outputs, metrics } = await runStage(
       speed,
       { tokens: 6, rounds: 3, ...params },
@@ -202,4 +214,7 @@ Deno.test("generation is timed in every round, each model by its coordinates, wi
   }
   const plain = await timed({ cached: false });
   assertEquals(plain.speeds.map((each) => each.tokens_per_second_cached), Array(6).fill(null));
+  const alone = await timed({ order: "one_by_one", start: "b", cached: false });
+  assertEquals(alone.speeds.map(({ run, round }) => [run, round]), [["0", 0], ["4", 0]]);
+  for (const each of alone.speeds) assert(Number(each.tokens_per_second) > 0);
 });

@@ -6,7 +6,7 @@
 import { join, relative } from "node:path";
 import { type Found, lookAt, sortedEntries } from "../../files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
-import { TRACE_PAGE } from "../../store/paths.ts";
+import { TRACE_FILES } from "../../store/paths.ts";
 import type { Publications } from "../../run/publish.ts";
 import { holdsPage } from "../trace_page.ts";
 import type { Manifests } from "./blobs.ts";
@@ -27,12 +27,12 @@ export async function auditOutputs(
   for (const { path, kind } of present) {
     const name = relative(audit.outputs, path);
     there.add(name);
-    if (name === TRACE_PAGE) continue;
+    if (isTraceFile(name)) continue;
     const published = publications[name];
     if (!published) {
       const half = /^(.*)\.\d+\.tmp$/.exec(name)?.[1];
       const isLeftover = half !== undefined && kind === "a file" &&
-        (half === TRACE_PAGE || publications[half] !== undefined);
+        (isTraceFile(half) || publications[half] !== undefined);
       audit.findings.push({
         ...{ problem: isLeftover ? "leftover" : "orphaned", what: "output", path, instances: [] },
         message: isLeftover ? "a file half written" : "no run wrote it",
@@ -87,19 +87,25 @@ function report(
   findings.push({ problem, what: "output", path, instances: [instance], message, run });
 }
 
-/** The trace page must be there once a run was recorded, and as it was written. */
+/** The trace page and its facts must be there once a run was recorded, and as they were written. */
 export function auditTracePage({ outputs, findings }: Audit, runs: readonly string[]): void {
-  const path = join(outputs, TRACE_PAGE);
-  const there = lookAt(path) !== undefined;
-  if (there ? holdsPage(path) : runs.length === 0) return;
-  findings.push({
-    problem: there ? "altered" : "missing",
-    what: "output",
-    path,
-    instances: [],
-    message: there ? "its content does not match its seal" : "every run leaves one",
-    ...(runs[0] === undefined ? {} : { run: runs[0] }),
-  });
+  for (const name of TRACE_FILES) {
+    const path = join(outputs, name);
+    const there = lookAt(path) !== undefined;
+    if (there ? holdsPage(path) : runs.length === 0) continue;
+    findings.push({
+      problem: there ? "altered" : "missing",
+      what: "output",
+      path,
+      instances: [],
+      message: there ? "its content does not match its seal" : "every run leaves one",
+      ...(runs[0] === undefined ? {} : { run: runs[0] }),
+    });
+  }
+}
+
+function isTraceFile(name: string): boolean {
+  return TRACE_FILES.some((each) => each === name);
 }
 
 function* walk(

@@ -16,7 +16,7 @@ export interface Box {
 }
 
 /** Pixels. */
-const [WIDTH, HEIGHT, ACROSS, DOWN] = [128, 40, 40, 20];
+const [WIDTH, HEIGHT, ACROSS, DOWN] = [120, 40, 28, 20];
 
 /** The boxes, those that are fed right of what feeds them, with links. */
 export function dagHtml(boxes: readonly Box[], label: string): Html {

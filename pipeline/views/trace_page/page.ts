@@ -3,36 +3,14 @@
  *
  * @module
  */
-import { inputsOf, type Makers, type Manifests } from "../ancestry.ts";
+import { inputsOf } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../../html.ts";
-import type { LatestRun } from "../../store/latest.ts";
 import type { Trace } from "../../store/trace.ts";
 import { type Box, dagHtml } from "./dag.ts";
+import { factsOf } from "./facts.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
+import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 import { definitions, NOTHING, SEARCH, SEARCH_SCRIPT, STYLE, table } from "./parts.ts";
-
-/** A recorded run as the page shows it. */
-export interface ShownRun {
-  /** `fusion.smoke`. */
-  readonly name: string;
-  readonly run: LatestRun;
-}
-
-/** Everything the page is made of. */
-export interface Shown {
-  readonly runs: readonly ShownRun[];
-  /** By key: all that the runs name, and what those came from. */
-  readonly traces: ReadonlyMap<string, Trace>;
-  readonly manifests: Manifests;
-  readonly makers: Makers;
-  /** Paths below `outputs/`, by {@linkcode publishedBytes}. */
-  readonly published: ReadonlyMap<string, readonly string[]>;
-}
-
-/** What is published, as one name: the key that made it, and its content. */
-export function publishedBytes(key: string, sha256: string): string {
-  return `${key} ${sha256}`;
-}
 
 /** The page, without its seal. */
 export function tracePage(shown: Shown): string {
@@ -100,12 +78,15 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
     }),
   );
   const boxes = boxesOf({ name, run }, groups, view);
+  const { commit, days } = factsOf({ name, run }, view.shown);
   return html`
     <h2 id="${name}">${name}</h2>
     ${definitions([
       ["Experiment", html`${run.experiment}`],
       ["Profile", html`${run.profile}`],
       ["Backend", html`${run.backend}`],
+      ...(commit === undefined ? [] : [["Commit", html`<code>${commit}</code>`] as const]),
+      ...(days === undefined ? [] : [["Made", html`${[...new Set(days)].join(" to ")}`] as const]),
       ...(run.set.length > 0 ? [["Set", html`<code>${run.set.join(" ")}</code>`] as const] : []),
       ...(run.lock === undefined ? [] : [["Lock", html`<code>${run.lock}</code>`] as const]),
     ])}

@@ -21,7 +21,7 @@ td:has(:target), h2:target, h3:target { background: var(--soft); }
 section:target > details::details-content, section:has(:target) > details::details-content {
   content-visibility: visible; block-size: auto; }
 .instance > :not(summary) { margin-left: 1rem; } .instance > table { width: calc(100% - 1rem); }
-.dag svg { max-width: none; stroke: none; margin: 1rem 0; }
+.dag svg { max-width: 100%; min-width: 42rem; height: auto; stroke: none; margin: 1rem 0; }
 .dag path { fill: none; stroke: var(--mark); opacity: .6; stroke-width: 1.5; }
 .dag rect { fill: Canvas; stroke: var(--mark); }
 .dag text { fill: CanvasText; font: 12px system-ui, sans-serif; } .dag .name { font-weight: 600; }

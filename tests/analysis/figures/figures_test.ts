@@ -63,6 +63,42 @@ Deno.test("texts have a contrast of 4.5, marks of 3, on a white page and the mar
   }
 });
 
+Deno.test("the first six colours are apart for readers who see no red or no green", () => {
+  // Machado, Oliveira & Fernandes 2009, full protanopia and deuteranopia; CIE 1976 differences.
+  const visions = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [
+      ...[-0.003882, -0.048116, 1.051998],
+    ]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [
+      -0.01182,
+      0.04294,
+      0.968881,
+    ]],
+  ];
+  const xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+  const times = (matrix: number[][], [a = 0, b = 0, c = 0]: number[]) =>
+    matrix.map(([x = 0, y = 0, z = 0]) => x * a + y * b + z * c);
+  const lab = (colour: string, vision: number[][]) => {
+    const linear = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+      .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const seen = times(vision, linear).map((v) => Math.min(1, Math.max(0, v)));
+    const [x = 0, y = 0, z = 0] = times(xyz, seen).map((v, i) => v / [0.95047, 1, 1.08883][i]!)
+      .map((v) => v > 0.008856 ? Math.cbrt(v) : 7.787 * v + 16 / 116);
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+  };
+  const six = COLOURS.slice(0, 6);
+  for (const [index, colour] of six.entries()) {
+    for (const other of six.slice(0, index)) {
+      for (const vision of visions) {
+        const [a, b] = [lab(colour, vision), lab(other, vision)];
+        const apart = Math.hypot(...a.map((value, i) => value - b[i]!));
+        assert(apart > 15, `${colour} and ${other}: ${apart}`);
+      }
+    }
+  }
+});
+
 Deno.test("every label of the study is shown, titles for names, each panel with its kind of data", async () => {
   const study = plants();
   for (const name of ["sprouted", "sprouted_bars", "hours", "growth"]) {
@@ -220,6 +256,14 @@ Deno.test("curves against a condition are differences under the same seed", asyn
   const { words, texts } = await drawn("growth_changes");
   assertStringIncludes(words, "Drip from +2.00 at 2 to +8.00 at 8");
   assert(!texts.includes("Unwatered") && texts.includes("Height, cm, minus Unwatered"));
+  // What differences are from keeps its look: the others look as in the figure of heights.
+  const { svg } = await drawn("growth_changes");
+  const titles = plantTitles(plants(), "watering");
+  for (const [index, title] of titles.entries()) {
+    const { colour, dash } = seriesLook(index);
+    const line = `stroke="${colour}" stroke-width="2.2" stroke-dasharray="${dash.join(",")}"`;
+    assertEquals(svg.includes(line), title !== "Unwatered", title);
+  }
 });
 
 Deno.test("labels keep all their digits, whatever coordinates are rounded to", async () => {

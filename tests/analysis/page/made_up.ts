@@ -21,6 +21,10 @@ export interface Baking {
   /** Whether ovens were timed as well, by an analysis of its own. */
   readonly timed?: boolean;
   readonly claims?: readonly object[];
+  /** The axis of choices, and claims to judge under each. */
+  readonly sensitivity?: object;
+  /** What was asked for, by axis. */
+  readonly grid?: Readonly<Record<string, readonly string[]>>;
   /** Params of the report. */
   readonly report?: Readonly<Record<string, string>>;
 }
@@ -133,13 +137,18 @@ export async function baked(baking: Baking = {}) {
   const claims = baking.claims ?? CLAIMS;
   const timings = [...claims, SLOW];
   const analyse = async (measurements: readonly Artifact[], params: object) => {
-    const made = await runStage(aggregate, { axes, seeds: "batch", ...params }, {
+    const made = await runStage(aggregate, {
+      axes,
+      seeds: "batch",
+      grid: baking.grid ?? {},
+      ...params,
+    }, {
       directory: temporaryFolder(),
       inputs: { measurements },
     });
     return {
       results: artifact(made.outputs["results"]!),
-      sources: artifact(made.outputs["sources"]!),
+      shown: artifact(made.outputs["shown"]!),
     };
   };
   const analyses = [
@@ -150,6 +159,10 @@ export async function baked(baking: Baking = {}) {
       tables: TABLES,
       claims,
       elsewhere: baking.timed ? [SLOW] : [],
+      ...(baking.sensitivity === undefined ? {} : {
+        axes: { ...axes, oven: { ...axes.oven, baseline: "gas" } },
+        sensitivity: baking.sensitivity,
+      }),
     }),
   ];
   if (baking.timed) {
@@ -184,7 +197,7 @@ export async function baked(baking: Baking = {}) {
     directory: temporaryFolder(),
     inputs: {
       results: analyses.map(({ results }) => results),
-      sources: analyses.map(({ sources }) => sources),
+      shown: analyses.map(({ shown }) => shown),
       figures: [figures],
     },
   });

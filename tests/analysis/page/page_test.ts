@@ -31,7 +31,8 @@ const VOID = new Set(["meta", "br", "hr", "img", "link"]);
 function tagsOf(page: string): { name: string; attributes: string }[] {
   const open: string[] = [];
   const tags: { name: string; attributes: string }[] = [];
-  const text = page.replace(/<!doctype html>/, "").replace(/<style>.*?<\/style>/s, "");
+  const text = page.replace(/<!doctype html>/, "")
+    .replaceAll(/<(style|script)\b[^>]*>.*?<\/\1>/gs, "");
   const rest = text.replace(
     /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[\w:-]+(?:="[^"]*")?)*)\s*(\/?)>/g,
     (_, end, name, attributes, empty) => {
@@ -50,7 +51,10 @@ function tagsOf(page: string): { name: string; attributes: string }[] {
 
 /** What a reader sees of a page, without its tags. */
 function wordsOf(page: string): string {
-  return page.replace(/<style>.*?<\/style>/s, "").replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  return page.replaceAll(/<(style|script)\b[^>]*>.*?<\/\1>/gs, "").replace(/<[^>]*>/g, " ").replace(
+    /\s+/g,
+    " ",
+  );
 }
 
 /** The hrefs of a page's rows from an anchor to the next group of rows, in order. */
@@ -79,14 +83,16 @@ Deno.test("the page is well formed, its ids are unique and its references lead s
   assertStringIncludes(page, '<a href="#rise">the table</a> and nothing.');
 });
 
-Deno.test("the page asks nothing of the network, and every file that it links is written", async () => {
+Deno.test("the page asks for nothing but the runs' facts beside it, and every file that it links is written", async () => {
   const { page, files } = await baked({ timed: true });
   const addresses = [...page.matchAll(/\b(?:src|href|xlink:href|action)="([^"]*)"/g)]
     .map((match) => match[1]!);
-  const allowed = /^(#|\.\.\/trace\/index\.html#[0-9a-f]{64}$|figures\/risen\.(svg|png)$)/;
+  const allowed =
+    /^(#|\.\.\/trace\/runs\.js$|\.\.\/trace\/index\.html#[0-9a-f]{64}$|figures\/risen\.(svg|png)$)/;
   const others = addresses.filter((address) => !allowed.test(address));
   assertEquals(others.map((address) => address.replace(/^tables\//, "")).sort(), files);
-  assert(!/@import|url\((?!#)|<script|<link|<iframe/.test(page));
+  assert(!/@import|url\((?!#)|<link|<iframe/.test(page));
+  assertEquals(page.match(/<script\b[^>]*>/g), ["<script>", '<script src="../trace/runs.js">']);
 });
 
 Deno.test("headings descend one level at a time, headers have a scope and tables a number", async () => {
@@ -134,7 +140,7 @@ Deno.test("text from outside is escaped wherever it is shown", async () => {
     }],
   });
   tagsOf(page);
-  assert(!page.includes("<script"));
+  assert(!page.includes("<script>alert"));
   assertStringIncludes(
     page,
     "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;co&#39;",
@@ -154,9 +160,30 @@ Deno.test("the page says first which data is not the paper's, whatever the text 
 Deno.test("an incomplete grid says which runs are missing, a whole one nothing", async () => {
   const { page } = await baked({ without: ["gas/nut/1", "sun/nut/2"] });
   const words = wordsOf(page);
-  assertStringIncludes(words, "Incomplete: 2 runs of the grid missing");
+  assertStringIncludes(words, "Incomplete. 2 runs of the grid missing");
   assertStringIncludes(words, "Gas oven, Nut, chopped, 1");
   assert(!(await baked()).page.includes("Incomplete"));
+});
+
+Deno.test("seeds and arms that were asked for and not run at all are named once, in words", async () => {
+  const batch = Array.from({ length: 12 }, (_, index) => String(index));
+  const oven = [...Object.keys(OVENS), "steam"];
+  const grid = { batch, oven, flavour: ["plain", "vanilla", "nut"], other: ["a", "b"] };
+  const { page } = await baked({ without: ["gas/nut/1"], timed: true, grid });
+  const words = wordsOf(page);
+  assertStringIncludes(
+    words,
+    "Incomplete. Cakes, Oven: 3 of 4 were run, steam is missing. " +
+      "Batch: 3 of 12 were run, 3 to 11 are missing. ",
+  );
+  // Only the gas oven was timed.
+  assertStringIncludes(
+    words,
+    "Cakes: time, Oven: 1 of 4 were run, Electric oven, steam and Sun &amp; mirror are missing. " +
+      "1 run of the grid missing besides Gas oven, Nut, chopped, 1",
+  );
+  assertEquals(words.match(/3 to 11 are missing/g)?.length, 1);
+  assert(!(await baked({ grid: { batch: ["0", "1", "2"] } })).page.includes("Incomplete"));
 });
 
 Deno.test("verdicts come before everything else, in words, and lead to what they rest on", async () => {
@@ -166,6 +193,22 @@ Deno.test("verdicts come before everything else, in words, and lead to what they
   );
   assert(verdict > 0 && verdict < page.indexOf("How far cakes rise"));
   assert(/<tr\s+id="rests-C2"/.test(page));
+});
+
+Deno.test("what hangs on what the paper leaves open has a section of its own after the verdicts", async () => {
+  const claim = {
+    ...{ id: "C2", statement: "Vanilla helps", metric: "rise" },
+    ...{ at: { flavour: "vanilla" }, against: { flavour: "plain" }, smallest: 1 },
+  };
+  const { sun: _, ...ovens } = OVENS;
+  const { page } = await baked({ ovens, sensitivity: { axis: "oven", claims: [claim] } });
+  const section = page.slice(page.indexOf(">What hangs on what the paper leaves open</h2>"));
+  assert(section.length < page.length && page.indexOf(section) > page.indexOf(">What held</h2>"));
+  assertStringIncludes(
+    wordsOf(section),
+    "The verdict on none of 1 conclusion hangs on what the paper leaves open. Table 4. Conclusions by what was",
+  );
+  assert(!(await baked()).page.includes("What hangs"));
 });
 
 Deno.test("claims that were not run are one sentence instead of rows", async () => {
@@ -211,7 +254,8 @@ Deno.test("the header names authors, link, runs and the values of every axis", a
     report: { title: "On cakes", authors: "A. Baker", link: "https://example.org/cakes" },
   });
   const header = wordsOf(page.slice(page.indexOf("<header"), page.indexOf("</header>")));
-  assertStringIncludes(header, "On cakes A. Baker https://example.org/cakes 27 runs");
+  assertStringIncludes(header, "On cakes A. Baker https://example.org/cakes Profile, backend");
+  assertStringIncludes(header, "27 runs Oven");
   assertStringIncludes(header, "Flavour Plain, Vanilla, Nut, chopped");
   assertStringIncludes(header, "The flour of Gas oven.");
 });

@@ -13,16 +13,18 @@ const CLAIM = {
 const TABLE = { caption: "Accuracy", rows: ["decay"], columns: [{ metric: "accuracy" }] };
 
 /** What is wrong with a claim and a table of runs over decay, depth and seeds. */
-async function found({ claim = {}, table = {}, name = "main" }: {
+async function found({ claim = {}, table = {}, name = "main", more = {} }: {
   claim?: Record<string, unknown>;
   table?: Record<string, unknown>;
   name?: string;
+  more?: Record<string, unknown>;
 }): Promise<string[]> {
   const axes = { decay: ["none", "strong"], depth: ["0", "1"], seed: ["0", "1", "2"] };
   const params = aggregate.params.parse({
     metrics: { accuracy: { title: "Accuracy" } },
     claims: [{ ...CLAIM, at: { decay: "strong", depth: 0 }, ...claim }],
     tables: { [name]: { ...TABLE, ...table } },
+    ...more,
   });
   const violations = await aggregate.check!(params, {
     axes,
@@ -86,5 +88,33 @@ Deno.test("a table's axis is rows, columns or averaged over, and that once", asy
 Deno.test("a declared table can't take the name of one that every analysis has", async () => {
   assertEquals(await found({ name: "every_run" }), [
     "tables.every_run: must have another name: every analysis has a table of this one",
+  ]);
+});
+
+Deno.test("claims that are judged under each choice name nothing of it, and all else as claims do", async () => {
+  const axes = { depth: { title: "Depth", baseline: "0" } };
+  const under = (claim: object, sensitivity: object = {}) =>
+    found({
+      more: {
+        axes,
+        sensitivity: { axis: "depth", claims: [{ ...CLAIM, ...claim }], ...sensitivity },
+      },
+    });
+  assertEquals(await under({}), []);
+  assertEquals(await under({ at: { decay: "strong", depth: 1 } }), [
+    'sensitivity.claims.0: must say nothing of "depth", found a value of it',
+  ]);
+  assertEquals(await under({ at: { decay: "strnog" } }), [
+    'sensitivity.claims.0.at.decay: there is no value of decay "strnog"; did you mean "strong"?',
+  ]);
+  assertEquals(await under({ against: undefined }), [
+    "sensitivity.claims.0: the test difference needs against, found none; name what differs in the " +
+    "condition to compare with, or judge the values themselves by the test within",
+  ]);
+  assertEquals(await under({}, { axis: "dept" }), [
+    'sensitivity.axis: there is no axis "dept"; did you mean "depth"?',
+  ]);
+  assertEquals(await under({}, { axis: "decay" }), [
+    'sensitivity.axis: must be an axis with a baseline, found none of "decay"',
   ]);
 });

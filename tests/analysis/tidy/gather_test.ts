@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { axesSchema } from "../../../analysis/spec/axes.ts";
-import { sourceOf, SOURCES_FORMAT } from "../../../analysis/results.ts";
+import { sourceOf } from "../../../analysis/results.ts";
 import { gather } from "../../../analysis/tidy/gather.ts";
 import { StageError } from "../../../pipeline/errors.ts";
 import { measured } from "./measured.ts";
@@ -19,7 +19,7 @@ Deno.test("files of one row join where their coordinates agree, and what one lac
     length: 2,
   });
   const at = (row: number, column: string) =>
-    sourceOf({ format: SOURCES_FORMAT, tables: sources }, { table: "runs", row, column });
+    sourceOf({ tables: sources }, { table: "runs", row, column });
   assertEquals(at(0, "accuracy"), tested.sha256);
   assertEquals(at(0, "steps"), trained.sha256);
   assertEquals(at(1, "steps"), other.sha256);

@@ -1,0 +1,48 @@
+/**
+ * What is known of a run and may be in no artifact, since the same bits come from other commits, on
+ * other days: for the header of a page that the run published, and of its part of the trace page.
+ *
+ * @module
+ */
+import { inputsOf } from "../ancestry.ts";
+import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
+
+/** Facts of a run. */
+export interface Facts {
+  readonly name: string;
+  readonly profile: string;
+  readonly backend: string;
+  readonly set: readonly string[];
+  readonly commit?: string;
+  /** Days on which its first and its last result were made, `2026-01-31`; absent if no trace is left. */
+  readonly days?: readonly [first: string, last: string];
+  /** Digests of what its published pages were made from. */
+  readonly from: readonly string[];
+}
+
+/** A run's facts. */
+export function factsOf({ name, run }: ShownRun, { traces, published }: Shown): Facts {
+  const own = Object.values(run.keys).flatMap((key) => traces.get(key) ?? []);
+  const days = own.map(({ started }) => started.slice(0, 10)).sort();
+  const pages = own.filter(({ key, outputs }) =>
+    Object.values(outputs).some(({ sha256 }) =>
+      published.get(publishedBytes(key, sha256))?.some((path) => path.endsWith(".html"))
+    )
+  );
+  const { profile, backend, set, commit } = run;
+  return {
+    ...{ name, profile, backend, set },
+    ...commit === undefined ? {} : { commit },
+    ...days.length === 0 ? {} : { days: [days[0]!, days.at(-1)!] },
+    from: [...new Set(pages.flatMap((trace) => inputsOf(trace).map(([, digest]) => digest)))],
+  };
+}
+
+/**
+ * All runs' facts as a script, since a page that is opened as a file may load no JSON: it hands them to
+ * the function `lockstepRuns` of the page, if that has one.
+ */
+export function factsScript(shown: Shown): string {
+  const facts = shown.runs.map((run) => factsOf(run, shown));
+  return `globalThis.lockstepRuns?.(${JSON.stringify(facts, null, 1)});\n`;
+}
