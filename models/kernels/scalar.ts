@@ -1,6 +1,6 @@
 /**
  * The inner loops of training in plain TypeScript: what the `cpu` backend runs, and the reference
- * for the assembled versions. They compute in doubles, from portable operations alone, and round
+ * for those of `assembly/`. They compute in doubles, from portable operations alone, and round
  * to float32 where they store.
  *
  * @module

@@ -1,0 +1,5 @@
+/** What runs in the memory of tfjs's `wasm` backend. */
+export { gelu, geluGradient, multiply } from "./activation";
+export { keep } from "./dropout";
+export { product } from "./product";
+export { softmax, softmaxGradient } from "./softmax";
