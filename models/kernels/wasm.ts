@@ -4,6 +4,7 @@
  * @module
  */
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
+import fused from "./compiled/fused.wasm" with { type: "bytes" };
 import strict from "./compiled/strict.wasm" with { type: "bytes" };
 import { instantiate, PRODUCT_BYTES } from "./compiled.ts";
 import type { Loops, Product } from "./scalar.ts";
@@ -21,23 +22,38 @@ export interface WasmLoops {
   reserve(slot: number, length: number): () => Float32Array;
 }
 
-const bound = /* @__PURE__ */ new WeakMap<BackendWasm, WasmLoops>();
-
 /**
- * The loops for a backend; compiled by V8 on first use.
- *
- * @throws {Error} If the backend's memory cannot be reached (another tfjs release).
+ * `strict` rounds every operation, with the same bits on every machine. `fused` rounds a product and its
+ * sum once, where the processor does.
  */
+export type Arithmetic = keyof typeof CODES;
+
+const CODES = { strict, fused };
+
+const bound = /* @__PURE__ */ new WeakMap<BackendWasm, Partial<Record<Arithmetic, WasmLoops>>>();
+const chosen = /* @__PURE__ */ new WeakMap<BackendWasm, WasmLoops>();
+
+/** The loops of a backend, as last chosen. */
 export function wasmLoops(backend: BackendWasm): WasmLoops {
-  let loops = bound.get(backend);
-  if (loops === undefined) {
-    loops = bind(backend.wasm as unknown as Emscripten);
-    bound.set(backend, loops);
-  }
-  return loops;
+  return chosen.get(backend)!;
 }
 
-function bind(wasm: Emscripten): WasmLoops {
+/**
+ * Chooses the loops that a backend computes with from now on.
+ *
+ * @throws {Error} If the backend's memory cannot be reached (another tfjs release), or this machine
+ *   does not fuse.
+ */
+export function chooseLoops(backend: BackendWasm, arithmetic: Arithmetic): void {
+  const loops = bound.get(backend) ?? {};
+  bound.set(backend, loops);
+  chosen.set(
+    backend,
+    loops[arithmetic] ??= bind(backend.wasm as unknown as Emscripten, arithmetic),
+  );
+}
+
+function bind(wasm: Emscripten, arithmetic: Arithmetic): WasmLoops {
   const memory = wasm.asm?.memory;
   if (!(memory instanceof WebAssembly.Memory)) {
     throw new Error(
@@ -54,15 +70,24 @@ function bind(wasm: Emscripten): WasmLoops {
     }
     return () => new Float32Array(memory.buffer, slots[slot]!.address, length);
   };
+  const module = instantiate<Functions>(CODES[arithmetic], memory);
+  if (arithmetic === "fused" && module.fuses() === 0) {
+    throw new Error(
+      "Cannot compute with fused multiply-add: the processor must add to a product without rounding " +
+        "it first, and WebAssembly does not here; use backend wasm",
+    );
+  }
   const work = { packing: wasm._malloc(PRODUCT_BYTES), spare: wasm._malloc(128) };
-  return { loops: bindLoops(instantiate<Functions>(strict, memory), work), reserve };
+  return { loops: bindLoops(module, work), reserve };
 }
 
 /** The functions of `assembly/loops.ts`; addresses in bytes, counts in elements. */
-type Functions = Record<
-  "product" | "gelu" | "geluGradient" | "multiply" | "softmax" | "softmaxGradient" | "keep",
-  (...parameters: number[]) => void
->;
+type Functions =
+  & Record<
+    "product" | "gelu" | "geluGradient" | "multiply" | "softmax" | "softmaxGradient" | "keep",
+    (...parameters: number[]) => void
+  >
+  & { readonly fuses: () => number };
 
 function bindLoops(module: Functions, work: { packing: number; spare: number }): Loops {
   return {

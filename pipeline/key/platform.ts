@@ -5,6 +5,7 @@
  */
 import { ConfigError } from "../errors.ts";
 import { type Backend, BACKENDS } from "../stage.ts";
+import { fusesMultiplyAdd } from "./fused.ts";
 import { type AdapterDescription, describeAdapter, findAdapter } from "./adapter.ts";
 import { vulkanDrivers } from "./vulkan.ts";
 
@@ -15,7 +16,10 @@ export interface Platform {
   readonly reason: string;
   /** With WebGPU: the adapter that the ingredients are about. */
   readonly adapter?: AdapterDescription;
-  /** Ingredients of numeric stages' keys. WASM and CPU give the same bits on every machine. */
+  /**
+   * Ingredients of numeric stages' keys. WASM and CPU give the same bits on every machine, and
+   * `wasm+fma` on every one that has it.
+   */
   readonly ingredients: Readonly<Record<string, string>>;
 }
 
@@ -35,16 +39,24 @@ export const GRAPHICS_VARIABLES = new RegExp(
 );
 
 /**
- * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere: a
- * software adapter is slower than WASM, and is used only on request.
+ * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere, with
+ * fused multiply-add where the processor has it: a software adapter is slower than WASM, and is used
+ * only on request.
  *
- * @throws {ConfigError} If `webgpu` is asked for and there is no adapter.
+ * @throws {ConfigError} If `webgpu` is asked for and there is no adapter, or `wasm+fma` and the
+ *   processor does not fuse.
  */
 export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
-  if (wanted === "cpu" || wanted === "wasm") return without(wanted, "as asked");
+  if (wanted === "wasm+fma" && !fusesMultiplyAdd()) {
+    throw new ConfigError(
+      "Cannot use --backend wasm+fma: the processor must add to a product without rounding it first, " +
+        "and WebAssembly does not here; use --backend wasm",
+    );
+  }
+  if (wanted !== "auto" && wanted !== "webgpu") return without(wanted, "as asked");
   // Asking a software adapter for its description takes longer than looking for a device.
   if (wanted === "auto" && !mayHaveHardware()) {
-    return without("wasm", "no graphics device on this machine");
+    return without(processorBackend(), "no graphics device on this machine");
   }
   // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
   if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
@@ -55,11 +67,14 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!found) return without("wasm", "no WebGPU adapter on this machine");
+  if (!found) return without(processorBackend(), "no WebGPU adapter on this machine");
   const { description, vendor } = found.info;
   const software = isSoftware(found.info);
   if (wanted === "auto" && software) {
-    return without("wasm", `the only WebGPU adapter, ${description}, is software and slower`);
+    return without(
+      processorBackend(),
+      `the only WebGPU adapter, ${description}, is software and slower`,
+    );
   }
   const adapter = describeAdapter(found);
   return {
@@ -75,7 +90,12 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
   };
 }
 
-function without(backend: "wasm" | "cpu", reason: string): Platform {
+/** What `auto` takes where there is no hardware adapter. */
+export function processorBackend(): "wasm+fma" | "wasm" {
+  return fusesMultiplyAdd() ? "wasm+fma" : "wasm";
+}
+
+function without(backend: Exclude<Backend, "webgpu">, reason: string): Platform {
   return { backend, reason, ingredients: { "platform.backend": backend } };
 }
 

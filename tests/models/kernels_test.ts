@@ -2,9 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { runHost } from "../../models/kernels/host.ts";
 import { type Loops, normalCdf, scalarLoops } from "../../models/kernels/scalar.ts";
-import { normal, streamKey, threefry } from "../../models/random.ts";
+import { integers, normal, streamKey, threefry } from "../../models/random.ts";
 import fixtures from "../reference/pytorch/portable_math.json" with { type: "json" };
 import { testOn, worstRelative } from "./rig.ts";
+
+const BACKENDS = ["cpu", "wasm", "wasm+fma"] as const;
 
 const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
 
@@ -24,7 +26,7 @@ function withLoops(
   return values;
 }
 
-testOn(["cpu", "wasm"], "products are right for any shape, stride and transposition", () => {
+testOn(BACKENDS, "products are right for any shape, stride and transposition", () => {
   const shapes = [[1, 1, 1], [4, 8, 8], [5, 3, 9], [17, 300, 23], [130, 520, 33], [8, 64, 7]]
     .concat([[9, 7, 16], [13, 263, 17], [4, 6, 8]]);
   for (const [m, k, n] of shapes as [number, number, number][]) {
@@ -59,12 +61,45 @@ testOn(["cpu", "wasm"], "products are right for any shape, stride and transposit
   }
 });
 
+testOn(BACKENDS, "products of random sizes and strides are those of doubles", () => {
+  const draw = (name: string, below: number) => integers(streamKey(2, name), 60, below);
+  const [ms, ns, ks] = [draw("m", 140), draw("n", 40), draw("k", 5)];
+  const [aSteps, bSteps, kinds] = [draw("a", 3), draw("b", 3), draw("kind", 8)];
+  for (let i = 0; i < 60; i++) {
+    const m = ms[i]! + 1, n = ns[i]! + 1, k = [0, 1, 7, 61, 300][ks[i]!]!;
+    // Numbers of a row, or of a column, lie 1 to 3 apart.
+    const strides = (rows: number, columns: number, step: number, turned: boolean) =>
+      turned ? [step, rows * step + 1] as const : [columns * step + 1, step] as const;
+    const [aRow, aColumn] = strides(m, k, aSteps[i]! + 1, (kinds[i]! & 1) !== 0);
+    const [bRow, bColumn] = strides(k, n, bSteps[i]! + 1, (kinds[i]! & 2) !== 0);
+    const accumulate = (kinds[i]! & 4) !== 0, cRow = n + 1;
+    const a = drawn(`a${i}`, m * aRow + k * aColumn + 1);
+    const b = drawn(`b${i}`, k * bRow + n * bColumn + 1);
+    const [, , found] = withLoops([a, b, drawn("c", m * cRow)], ([a, b, c], loops) => {
+      const operands = { a: a!, aRow, aColumn, b: b!, bRow, bColumn, c: c!, cRow };
+      loops.product({ m, n, k, ...operands, accumulate });
+    });
+    const expected = drawn("c", m * cRow);
+    for (let row = 0; row < m; row++) {
+      for (let j = 0; j < n; j++) {
+        let sum = accumulate ? expected[row * cRow + j]! : 0;
+        for (let x = 0; x < k; x++) {
+          sum += a[row * aRow + x * aColumn]! * b[x * bRow + j * bColumn]!;
+        }
+        expected[row * cRow + j] = sum;
+      }
+    }
+    const worst = worstRelative(found!, expected);
+    assert(worst < 1e-6, `[${m}, ${k}] × [${k}, ${n}], kind ${kinds[i]}: ${worst}`);
+  }
+});
+
 Deno.test("the normal distribution function agrees with 60-digit arithmetic", () => {
   const worst = Math.max(...fixtures.normalCdf.map(([x, y]) => Math.abs(normalCdf(x!) - y!)));
   assert(worst < 1e-8, `worst error ${worst}`);
 });
 
-testOn(["cpu", "wasm"], "gelu is x Φ(x), and its gradient its derivative", () => {
+testOn(BACKENDS, "gelu is x Φ(x), and its gradient its derivative", () => {
   const points = fixtures.normalCdf.map(([x]) => x!);
   const x = Float32Array.from([...points, -100, 100, 0]);
   const ones = new Float32Array(x.length).fill(1);
@@ -82,7 +117,7 @@ testOn(["cpu", "wasm"], "gelu is x Φ(x), and its gradient its derivative", () =
 });
 
 testOn(
-  ["cpu", "wasm"],
+  BACKENDS,
   "softmax rows sum to 1, survive large scores, clear what lies between",
   () => {
     for (const columns of [1, 3, 4, 5, 16, 37]) {
@@ -108,7 +143,7 @@ testOn(
   },
 );
 
-testOn(["cpu", "wasm"], "a causal softmax row sees the columns up to its own", () => {
+testOn(BACKENDS, "a causal softmax row sees the columns up to its own", () => {
   for (const n of [1, 3, 4, 5, 18]) {
     const stride = (n + 3) & ~3;
     const x = drawn("scores", n * stride);
@@ -126,7 +161,7 @@ testOn(["cpu", "wasm"], "a causal softmax row sees the columns up to its own", (
   }
 });
 
-testOn(["wasm"], "softmax gradients agree with plain loops", () => {
+testOn(["wasm", "wasm+fma"], "softmax gradients agree with plain loops", () => {
   for (const columns of [1, 3, 4, 9, 37, -18]) {
     const causal = columns < 0, n = causal ? -columns : 5, width = Math.abs(columns);
     const stride = (width + 3) & ~3, rows = { rows: n, columns: width, stride, causal };
@@ -143,7 +178,7 @@ testOn(["wasm"], "softmax gradients agree with plain loops", () => {
   }
 });
 
-testOn(["cpu", "wasm"], "dropout's factors are those of the stream, for any length", () => {
+testOn(BACKENDS, "dropout's factors are those of the stream, for any length", () => {
   const key = streamKey(4, "dropout/step.1/x"), rate = 0.3;
   const block = new Uint32Array(4);
   for (const n of [1, 31, 32, 33, 100, 4096]) {
@@ -160,7 +195,7 @@ testOn(["cpu", "wasm"], "dropout's factors are those of the stream, for any leng
   }
 });
 
-testOn(["cpu", "wasm"], "dropout drops its share and keeps the mean", () => {
+testOn(BACKENDS, "dropout drops its share and keeps the mean", () => {
   const [found] = withLoops([new Float32Array(100_000)], ([out], loops) => {
     loops.keep(streamKey(0, "dropout"), 0.1, out!);
   });
@@ -168,7 +203,7 @@ testOn(["cpu", "wasm"], "dropout drops its share and keeps the mean", () => {
   assert(Math.abs(dropped - 0.1) < 0.004, `dropped ${dropped}`);
 });
 
-testOn(["cpu", "wasm"], "elementwise products are right for any length", () => {
+testOn(BACKENDS, "elementwise products are right for any length", () => {
   for (const n of [1, 2, 3, 4, 5, 1023]) {
     const a = drawn("a", n), b = drawn("b", n);
     const [, , y] = withLoops([a, b, a], ([a, b, y], loops) => loops.multiply(a!, b!, y!));

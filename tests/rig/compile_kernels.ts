@@ -10,6 +10,7 @@ const folder = new URL("../../models/kernels/", import.meta.url);
 /** Each compiled file, and what it is compiled from. */
 const COMPILED: Readonly<Record<string, readonly string[]>> = {
   "strict.wasm": ["loops.ts"],
+  "fused.wasm": ["loops.ts", "--enable", "relaxed-simd", "--use", "FUSED=1"],
   "averaging.wasm": ["averaging.ts"],
 };
 

@@ -17,6 +17,12 @@ export function nmadd(a: v128, b: v128, c: v128): v128 {
   return f32x4.sub(c, f32x4.mul(a, b));
 }
 
+/** Whether `madd` rounds once: (1 + 2⁻¹²)² is 1 + 2⁻¹¹ + 2⁻²⁴, of which a float32 keeps 1 + 2⁻¹¹. */
+export function fuses(): bool {
+  const x = f32x4.splat(1.000244140625);
+  return f32x4.extract_lane(madd(x, x, f32x4.splat(-1.00048828125)), 0) != 0;
+}
+
 /** The sum of four lanes. */
 export function sumOf(x: v128): f32 {
   return (f32x4.extract_lane(x, 0) + f32x4.extract_lane(x, 1)) +

@@ -1,5 +1,6 @@
 /** What runs in the memory of tfjs's `wasm` backend. */
 export { gelu, geluGradient, multiply } from "./activation";
+export { fuses } from "./arithmetic";
 export { keep } from "./dropout";
 export { product } from "./product";
 export { softmax, softmaxGradient } from "./softmax";

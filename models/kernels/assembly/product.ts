@@ -41,7 +41,8 @@ export function product(
   const panels = work + 4 * ROWS * PANEL;
   for (let n0 = 0; n0 < n; n0 += WIDTH) {
     const width = min(WIDTH, n - n0);
-    for (let k0 = 0; k0 < k; k0 += DEPTH) {
+    // Of no terms the sum is 0, which must be written.
+    for (let k0 = 0; k0 == 0 || k0 < k; k0 += DEPTH) {
       const depth = min(DEPTH, k - k0);
       pack(b + k0 * bRow + n0 * bColumn, bRow, bColumn, width, depth, panels);
       for (let m0 = 0; m0 < m; m0 += ROWS) {
