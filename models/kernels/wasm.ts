@@ -84,10 +84,23 @@ function bind(wasm: Emscripten, arithmetic: Arithmetic): WasmLoops {
 /** The functions of `assembly/loops.ts`; addresses in bytes, counts in elements. */
 type Functions =
   & Record<
-    "product" | "gelu" | "geluGradient" | "multiply" | "softmax" | "softmaxGradient" | "keep",
+    | "product"
+    | "gelu"
+    | "geluGradient"
+    | "multiply"
+    | "softmax"
+    | "softmaxGradient"
+    | "fillRows"
+    | "sumOfRows"
+    | "layerNorm"
+    | "layerNormGradient"
+    | "adam"
+    | "keep",
     (...parameters: number[]) => void
   >
   & { readonly fuses: () => number };
+
+const addressOf = ({ byteOffset }: Float32Array) => byteOffset;
 
 function bindLoops(module: Functions, work: { packing: number; spare: number }): Loops {
   return {
@@ -103,6 +116,27 @@ function bindLoops(module: Functions, work: { packing: number; spare: number }):
     softmaxGradient: (p, dx, { rows, columns, stride, causal }, scale) => {
       const shape = [rows, causal ? 1 : columns, causal ? 1 : 0, stride * 4];
       module.softmaxGradient(p.byteOffset, dx.byteOffset, ...shape, scale);
+    },
+    fillRows: (b, y) => {
+      module.fillRows(b.byteOffset, y.byteOffset, y.length / b.length, b.length);
+    },
+    sumOfRows: (y, b) => {
+      module.sumOfRows(y.byteOffset, b.byteOffset, y.length / b.length, b.length);
+    },
+    layerNorm: ({ x, gain, bias, epsilon }, { y, normed, inverse }) => {
+      const [rows, columns] = [inverse.length, gain.length];
+      const from = [x, gain].map(addressOf), to = [y, normed, inverse].map(addressOf);
+      module.layerNorm(...from, bias?.byteOffset ?? 0, ...to, rows, columns, epsilon);
+    },
+    layerNormGradient: ({ normed, inverse, gain, dy }, { dx, dGain, dBias, sums }) => {
+      const arrays = [normed, inverse, gain, dy, dx, dGain, dBias].map(addressOf);
+      module.layerNormGradient(...arrays, inverse.length, gain.length, sums.byteOffset);
+    },
+    adam: ({ p, g, m, v }, step) => {
+      const { coupled, shrink, beta1, beta2, size, correction, epsilon } = step;
+      const arrays = [p, g, m, v].map(addressOf);
+      const betas = [beta1, beta2];
+      module.adam(...arrays, p.length, coupled, shrink, ...betas, size, correction, epsilon);
     },
     keep: (key, rate, out, from = 0) => {
       const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);

@@ -37,14 +37,15 @@ export function crossEntropy(
     () => {
       const call = { inputs: [logits], outputs: [[], [n, k]] };
       const [value, probabilities] = runHost("crossEntropy", call, ([z], [loss, p]) => {
+        const powers = new Float64Array(k);
         let sum = 0;
         for (let row = 0; row < n; row++) {
           const at = row * k;
           let largest = -Infinity;
           for (let j = 0; j < k; j++) largest = Math.max(largest, z![at + j]!);
           let total = 0;
-          for (let j = 0; j < k; j++) total += expNegative(z![at + j]! - largest);
-          for (let j = 0; j < k; j++) p![at + j] = expNegative(z![at + j]! - largest) / total;
+          for (let j = 0; j < k; j++) total += powers[j] = expNegative(z![at + j]! - largest);
+          for (let j = 0; j < k; j++) p![at + j] = powers[j]! / total;
           sum += ln(total) + largest - z![at + labels[row]!]!;
         }
         loss![0] = sum / divisor;

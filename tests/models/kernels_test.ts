@@ -210,3 +210,45 @@ testOn(BACKENDS, "elementwise products are right for any length", () => {
     assertEquals([...y!], [...a].map((x, i) => Math.fround(x * b[i]!)));
   }
 });
+
+testOn(
+  ["wasm", "wasm+fma"],
+  "loops in doubles, and sums of rows, have the bits of the plain loops",
+  () => {
+    for (const [n, c] of [[1, 1], [2, 3], [3, 4], [5, 7], [8, 64], [7, 130]] as const) {
+      const x = drawn("x", n * c), gain = drawn("gain", c), bias = drawn("bias", c);
+      const rows = new Float32Array(n * c), columns = new Float32Array(c);
+      const arrays = [x, gain, bias, rows, rows, new Float32Array(n), drawn("dy", n * c), rows]
+        .concat([columns, columns, new Float32Array(4 * c), rows, columns, rows]);
+      arrays.push(drawn("m", n * c), drawn("v", n * c).map(Math.abs));
+      const body = (arrays: Float32Array[], loops: Loops) => {
+        const [x, gain, bias, y, normed, inverse, dy, dx] = arrays as Tuple;
+        const [dGain, dBias, sums, filled, sum, bare] = arrays.slice(8) as Tuple;
+        const [m, v] = arrays.slice(14) as Tuple;
+        loops.layerNorm({ x, gain, epsilon: 1e-5 }, { y: bare, normed, inverse });
+        loops.layerNorm({ x, gain, bias, epsilon: 1e-5 }, { y, normed, inverse });
+        const from = { normed, inverse, gain, dy };
+        loops.layerNormGradient(from, { dx, dGain, dBias, sums });
+        loops.fillRows(bias, filled);
+        loops.sumOfRows(dy, sum);
+        const step = { coupled: 0.01, shrink: 0.99, beta1: 0.9, beta2: 0.999 };
+        loops.adam({ p: x, g: dy, m, v }, { ...step, size: 0.01, correction: 0.3, epsilon: 1e-8 });
+      };
+      const expected = arrays.map((array) => array.slice());
+      body(expected, scalarLoops);
+      const found = withLoops(arrays, body);
+      found.forEach((array, i) => assertEquals(array, expected[i], `array ${i} of [${n}, ${c}]`));
+    }
+  },
+);
+
+type Tuple = [
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+];

@@ -2,5 +2,8 @@
 export { gelu, geluGradient, multiply } from "./activation";
 export { fuses } from "./arithmetic";
 export { keep } from "./dropout";
+export { layerNorm, layerNormGradient } from "./layer_norm";
+export { fillRows, sumOfRows } from "./linear";
+export { adam } from "./optimizer";
 export { product } from "./product";
 export { softmax, softmaxGradient } from "./softmax";
