@@ -89,6 +89,20 @@ export interface Loops {
     o: { p: Float32Array; g: Float32Array; m: Float32Array; v: Float32Array },
     step: AdamStep,
   ): void;
+  /**
+   * p = softmax of z by rows of `k` numbers. Tops and totals are each row's largest number and
+   * Σ e^{z − largest}; `powers` is for work, k + 1 numbers.
+   */
+  probabilities(
+    z: Float32Array,
+    k: number,
+    to: { p: Float32Array; tops: Float64Array; totals: Float64Array; powers: Float64Array },
+  ): void;
+  /** y = x + h ⊙ the factors that `keep` gives. */
+  addDropped(
+    o: { x: Float32Array; h: Float32Array; y: Float32Array },
+    drop: { key: StreamKey; rate: number; from: number },
+  ): void;
   /** Dropout's factors: 0 with probability `rate`, else 1/(1−rate); see {@linkcode keepFactors}. */
   keep(key: StreamKey, rate: number, out: Float32Array, from?: number): void;
 }
@@ -302,6 +316,25 @@ const adam: Loops["adam"] = ({ p, g, m, v }, step) => {
   }
 };
 
+const probabilities: Loops["probabilities"] = (z, k, { p, tops, totals, powers }) => {
+  for (let row = 0; row < totals.length; row++) {
+    const at = row * k;
+    let top = -Infinity;
+    for (let j = 0; j < k; j++) top = Math.max(top, z[at + j]!);
+    let total = 0;
+    for (let j = 0; j < k; j++) total += powers[j] = expNegative(z[at + j]! - top);
+    for (let j = 0; j < k; j++) p[at + j] = powers[j]! / total;
+    tops[row] = top;
+    totals[row] = total;
+  }
+};
+
+const addDropped: Loops["addDropped"] = ({ x, h, y }, { key, rate, from }) => {
+  keepFactors(key, rate, y, from);
+  multiply(h, y, y);
+  for (let i = 0; i < y.length; i++) y[i]! += x[i]!;
+};
+
 /** The loops in plain TypeScript. */
 export const scalarLoops: Loops = {
   product,
@@ -315,5 +348,7 @@ export const scalarLoops: Loops = {
   layerNorm,
   layerNormGradient,
   adam,
+  probabilities,
+  addDropped,
   keep: keepFactors,
 };

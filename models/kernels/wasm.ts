@@ -95,12 +95,14 @@ type Functions =
     | "layerNorm"
     | "layerNormGradient"
     | "adam"
+    | "probabilities"
+    | "addDropped"
     | "keep",
     (...parameters: number[]) => void
   >
   & { readonly fuses: () => number };
 
-const addressOf = ({ byteOffset }: Float32Array) => byteOffset;
+const addressOf = ({ byteOffset }: ArrayBufferView) => byteOffset;
 
 function bindLoops(module: Functions, work: { packing: number; spare: number }): Loops {
   return {
@@ -137,6 +139,15 @@ function bindLoops(module: Functions, work: { packing: number; spare: number }):
       const arrays = [p, g, m, v].map(addressOf);
       const betas = [beta1, beta2];
       module.adam(...arrays, p.length, coupled, shrink, ...betas, size, correction, epsilon);
+    },
+    probabilities: (z, k, { p, tops, totals, powers }) => {
+      const sums = [tops, totals, powers].map(addressOf);
+      module.probabilities(z.byteOffset, p.byteOffset, totals.length, k, ...sums);
+    },
+    addDropped: ({ x, h, y }, { key, rate, from }) => {
+      const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
+      const arrays = [x, h, y].map(addressOf);
+      module.addDropped(...arrays, from, y.length, ...key, limit, kept, work.spare);
     },
     keep: (key, rate, out, from = 0) => {
       const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);

@@ -242,6 +242,47 @@ testOn(
   },
 );
 
+testOn(
+  ["wasm", "wasm+fma"],
+  "probabilities have the bits of the plain loop, for any classes",
+  () => {
+    for (const [n, k] of [[1, 1], [2, 2], [3, 5], [4, 65], [2, 300]] as const) {
+      // Some lie so far below the largest that they count for nothing.
+      const z = drawn("z", n * k).map((x) => 60 * x),
+        doubles = (n: number) => new Float32Array(2 * n);
+      const arrays = [z, z.slice(), doubles(n), doubles(n), doubles(k + 1)];
+      const body = (arrays: Float32Array[], loops: Loops) => {
+        const [z, p, ...rest] = arrays as Tuple;
+        const [tops, totals, powers] = rest.map((x) =>
+          new Float64Array(x.buffer, x.byteOffset, x.length / 2)
+        ) as [Float64Array, Float64Array, Float64Array];
+        loops.probabilities(z, k, { p, tops, totals, powers });
+      };
+      const expected = arrays.map((array) => array.slice());
+      body(expected, scalarLoops);
+      const found = withLoops(arrays, body);
+      for (const i of [1, 2, 3]) assertEquals(found[i], expected[i], `array ${i} of [${n}, ${k}]`);
+      for (let row = 0; row < n; row++) {
+        const sum = expected[1]!.subarray(row * k, (row + 1) * k).reduce((a, b) => a + b);
+        assert(Math.abs(sum - 1) < 1e-6);
+      }
+    }
+  },
+);
+
+testOn(BACKENDS, "adding what dropout leaves is the product with its factors, added", () => {
+  const key = streamKey(4, "dropout/step.1/x"), rate = 0.3;
+  for (const [n, from] of [[1, 0], [31, 5], [33, 32], [200, 17]] as const) {
+    const x = drawn("x", n), h = drawn("h", n);
+    const [, , y, factors] = withLoops([x, h, x, x], ([x, h, y, factors], loops) => {
+      loops.addDropped({ x: x!, h: h!, y: y! }, { key, rate, from });
+      loops.keep(key, rate, factors!, from);
+    });
+    const expected = x.map((value, i) => Math.fround(value + Math.fround(h[i]! * factors![i]!)));
+    assertEquals(y, expected);
+  }
+});
+
 type Tuple = [
   Float32Array,
   Float32Array,

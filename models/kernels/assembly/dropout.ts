@@ -1,4 +1,4 @@
-/** Dropout's factors from counters: Threefry-4x32-20 (random.ts), four blocks at a time. */
+/** Dropout from counters: Threefry-4x32-20 (random.ts), four blocks at a time. */
 
 function rotated(x: v128, bits: i32): v128 {
   return v128.or(i32x4.shl(x, bits), i32x4.shr_u(x, 32 - bits));
@@ -85,5 +85,38 @@ export function keep(
       memory.copy(out, spare + 4 * first, 4 * wanted);
     }
     out += 4 * wanted, from += wanted;
+  }
+}
+
+/** y = x + h ⊙ the factors of `count` elements from element `from` on. */
+export function addDropped(
+  x: usize,
+  h: usize,
+  y: usize,
+  from: u32,
+  count: u32,
+  k0: i32,
+  k1: i32,
+  k2: i32,
+  k3: i32,
+  limit: i32,
+  kept: f32,
+  spare: usize,
+): void {
+  for (const end = from + count; from < end;) {
+    const first = from & 31, wanted = min<u32>(32 - first, end - from);
+    keepGroup(spare, from >> 5, k0, k1, k2, k3, limit, kept);
+    const factors = spare + 4 * first;
+    if (wanted == 32) {
+      for (let at = 0; at < 128; at += 16) {
+        const dropped = f32x4.mul(v128.load(h + at), v128.load(factors + at));
+        v128.store(y + at, f32x4.add(v128.load(x + at), dropped));
+      }
+    } else {
+      for (let at: u32 = 0; at < 4 * wanted; at += 4) {
+        f32.store(y + at, f32.load(x + at) + f32.load(h + at) * f32.load(factors + at));
+      }
+    }
+    x += 4 * wanted, h += 4 * wanted, y += 4 * wanted, from += wanted;
   }
 }
