@@ -8,6 +8,7 @@ import { exp, expm1, ln, log1p } from "../models/portable_math.ts";
 import type { Metric, Metrics, Where } from "./spec/axes.ts";
 import type { Paper } from "./spec/published.ts";
 import { median, type SampleSummary, sum, summarize } from "./statistics/sample.ts";
+import { comparePlaces } from "./tidy/order.ts";
 import type { At, TidyTable } from "./tidy/table.ts";
 
 /** An axis with those of its values that occur, in display order. */
@@ -74,19 +75,10 @@ export interface Study {
   readonly paper: Paper;
 }
 
-/** One replicate of a condition. */
-export interface Run {
-  readonly seed: string;
-  /** In the shown unit; a median if the table has several rows of it. */
-  readonly value: number;
-  /** Its rows in the metric's table. */
-  readonly rows: readonly number[];
-}
-
-/** Runs that differ in the seed alone; of a metric compared by ratios, the mean is geometric. */
-export interface Condition extends SampleSummary {
+/** Runs that differ in the seed alone. */
+export interface Condition {
   readonly at: At;
-  readonly runs: readonly Run[];
+  readonly seeds: readonly string[];
 }
 
 /** Two conditions, or two differences, under one seed. */
@@ -113,6 +105,18 @@ export function metricOf(study: Study, name: string): Metric {
   const metric = study.metrics[name];
   if (metric === undefined) throw new RangeError(`metricOf: no metric "${name}"`);
   return metric;
+}
+
+/** Whether coordinates are at a place: have its value of each axis that it names. */
+export function isAt(at: At, place: At): boolean {
+  return Object.entries(place).every(([axis, value]) => at[axis] === value);
+}
+
+/** Whether coordinates are among those selected; axes that one of both lacks do not select. */
+export function fits(at: At, where: Where | At): boolean {
+  return Object.entries(at).every(([axis, value]) =>
+    where[axis] === undefined || [where[axis]].flat().map(String).includes(value)
+  );
 }
 
 /** Indices of a table's rows at given coordinates; axes that the table lacks do not select. */
@@ -170,42 +174,23 @@ export function conditionsOf(study: Study, name: string, where: Where = {}): Con
   const axes = table.axes.filter((axis) => axis !== study.seeds && axis !== metric.within);
   const rows = rowsAt(table, where).filter((row) => valueOf(row) !== undefined);
   const groups = Map.groupBy(rows, (row) => keyOf(atOf(table, row, axes)));
-  return [...groups.values()].map((group) => {
-    const seeds = Map.groupBy(group, (row) => String(table.columns[study.seeds]?.[row] ?? ""));
-    const runs = [...seeds].map(([seed, own]): Run => ({
-      seed,
-      value: median(own.map((row) => valueOf(row)!)),
-      rows: own,
-    }));
-    const values = runs.map((run) => run.value);
-    return {
-      at: atOf(table, group[0]!, axes),
-      runs,
-      ...summaryOf(metric, values, study.confidence),
-    };
-  });
+  return [...groups.values()].map((own) => ({
+    at: atOf(table, own[0]!, axes),
+    seeds: [...new Set(own.map((row) => String(table.columns[study.seeds]?.[row] ?? "")))],
+  }));
 }
 
-/** A sample of a metric's values; of one compared by ratios, the mean is geometric. */
-export function summaryOf(
+/** A sample of a metric's values; of one compared by ratios, mean and interval are geometric. */
+function summaryOf(
   { change }: Pick<Metric, "change">,
   values: readonly number[],
   confidence: number,
 ): SampleSummary {
-  return (change === "ratio" ? summarizeRatios : summarize)(values, confidence);
-}
-
-/** The geometric mean with its interval; the standard deviation is the values' own. */
-function summarizeRatios(values: readonly number[], confidence: number): SampleSummary {
-  const { n, mean, interval } = summarize(values.map(ln), confidence);
-  const { sd } = summarize(values, confidence);
-  return {
-    n,
-    // Of a single value it is that value, whatever a logarithm rounds.
-    mean: n === 1 ? values[0]! : exp(mean),
-    sd,
-    interval: interval && [exp(interval[0]), exp(interval[1])],
-  };
+  const own = summarize(values, confidence);
+  // Of a single value the mean is that value, whatever a logarithm rounds.
+  if (change === "difference" || own.n === 1) return own;
+  const { mean, interval } = summarize(values.map(ln), confidence);
+  return { ...own, mean: exp(mean), interval: interval && [exp(interval[0]), exp(interval[1])] };
 }
 
 /**
@@ -259,12 +244,8 @@ export function partsOf({ at, against, than = null, over = {} }: Contrast): Part
   });
 }
 
-/** A value or a paired change under one seed, with the rows that count positive and negative. */
-interface Taken {
-  readonly value: number;
-  readonly plus: readonly number[];
-  readonly minus: readonly number[];
-}
+/** A value or a paired change under one seed. */
+type Taken = Omit<Change, "seed">;
 
 /** By seed: a condition's values. */
 function valuesAt(
@@ -311,6 +292,47 @@ function pairsAt(
   return found;
 }
 
+/** What runs say of a contrast, as shown. */
+export interface Estimate extends SampleSummary {
+  /** One for each seed. */
+  readonly values: readonly number[];
+}
+
+/** The estimate of a contrast; `null` if no run says anything of it. */
+export function estimateOf(study: Study, contrast: Contrast): Estimate | null {
+  const metric = metricOf(study, contrast.metric);
+  const values = changesOf(study, contrast).map(({ value }) => value).filter(Number.isFinite);
+  if (values.length === 0) return null;
+  if (contrast.against !== null) return changeEstimate(metric, values, study.confidence);
+  const summary = summaryOf(metric, values, study.confidence);
+  return { ...summary, interval: summary.interval && cutOff(metric, summary.interval), values };
+}
+
+/** The estimate of a change, given its values on the scale that changes are averaged on. */
+export function changeEstimate(
+  metric: Metric,
+  values: readonly number[],
+  confidence: number,
+): Estimate {
+  const { n, mean, sd, interval } = summarize(values, confidence);
+  const shown = (value: number) => shownChange(metric, value);
+  return {
+    n,
+    mean: shown(mean),
+    sd: sd === null ? null : shown(sd),
+    interval: interval && [shown(interval[0]), shown(interval[1])],
+    values: values.map(shown),
+  };
+}
+
+/** An interval of values cut off where the metric ends: no accuracy is greater than 100 %. */
+export function cutOff(
+  { max = Infinity }: Metric,
+  [low, high]: readonly [number, number],
+): readonly [number, number] {
+  return [Math.min(low, max), Math.min(high, max)];
+}
+
 /** All combinations of some axes' values; one empty one of none. */
 function spread(over: Readonly<Record<string, readonly string[]>>): At[] {
   return Object.entries(over).reduce<At[]>(
@@ -350,89 +372,27 @@ function valueOf(study: Study, axis: string, value: string): AxisValue | undefin
   return [...found?.values ?? [], ...found?.others ?? []].find((each) => each.value === value);
 }
 
-/** Coordinates as people read them, axes with a single value left out: `Rye, oven two`. */
-export function placeText(study: Study, at: At, { all = false } = {}): string {
-  const shown = study.axes.filter(({ name, values }) =>
-    at[name] !== undefined && (all || values.length > 1)
+/** Compares coordinates by some axes, the first first, as they are displayed. */
+export function byAxes(study: Study, axes: readonly string[]): (a: At, b: At) => number {
+  return comparePlaces(
+    axes,
+    (name) => axisOf(study, name)?.values.map(({ value }) => value) ?? [],
   );
-  return shown.map(({ name }) => titleOf(study, name, at[name]!)).join(", ");
+}
+
+/**
+ * Coordinates as people read them, axes in display order: `Rye, oven two`.
+ *
+ * @param options.all Whether axes with a single value are named too, and axes that nothing measured has.
+ */
+export function placeText(study: Study, at: At, { all = false } = {}): string {
+  const known = study.axes.filter(({ values }) => all || values.length > 1).map(({ name }) => name);
+  const unknown = Object.keys(at).filter((name) => axisOf(study, name) === undefined);
+  return [...known, ...all ? unknown : []].filter((name) => at[name] !== undefined)
+    .map((name) => titleOf(study, name, at[name]!)).join(", ");
 }
 
 /** A key that is equal for equal coordinates alone. */
 export function keyOf(at: At): string {
   return JSON.stringify(Object.entries(at).sort(([a], [b]) => a < b ? -1 : 1));
-}
-
-/** How a condition's data and models relate to the paper's. */
-export interface Provenance {
-  readonly kind: Corpus["kind"] | "undescribed";
-  /** What falls short of the paper: `smaller model`. */
-  readonly short: readonly string[];
-  /** Whether it is all as in the paper. */
-  readonly asPaper: boolean;
-  /** `sample of the data, smaller model`. */
-  readonly text: string;
-}
-
-const KINDS = {
-  official: "full data",
-  sample: "sample of the data",
-  synthetic: "synthetic data",
-  undescribed: "data not described",
-} as const;
-
-/** The provenance of what ran at some coordinates; of several data sets, the least of theirs. */
-export function provenanceOf(study: Study, where: Where | At): Provenance {
-  const own = study.corpora.filter(({ at }) =>
-    Object.entries(at).every(([axis, value]) =>
-      where[axis] === undefined || [where[axis]].flat().map(String).includes(value)
-    )
-  );
-  const kinds = ["synthetic", "sample", "official"] as const;
-  const kind = kinds.find((each) => own.some((corpus) => corpus.kind === each)) ?? "undescribed";
-  const short = kind === "synthetic" ? [] : study.paper.size.filter((size) => {
-    const table = study.tidy[size.table];
-    const agrees = Object.entries(size.at).every(([axis, value]) =>
-      where[axis] === undefined || [where[axis]].flat().map(String).includes(value)
-    );
-    if (table === undefined || !agrees) return false;
-    const of = (name: string, row: number) => Number(table.columns[name]?.[row] ?? NaN);
-    return rowsAt(table, { ...where, ...size.at }).some((row) =>
-      Object.entries(size.equals).some(([name, value]) => of(name, row) !== value) ||
-      Object.entries(size.at_least).some(([name, value]) => !(of(name, row) >= value))
-    );
-  }).map(({ says }) => says);
-  const labels = [...new Set(short)];
-  return {
-    kind,
-    short: labels,
-    asPaper: kind === "official" && labels.length === 0,
-    text: [KINDS[kind], ...labels].join(", "),
-  };
-}
-
-/**
- * What a source of the paper prints for a condition, or for its difference from `against`.
- *
- * A value without a coordinate that others of its metric have is an average over that axis: it stands
- * for conditions that leave the axis out as well, and for no single one.
- */
-export function publishedOf(
-  study: Pick<Study, "published">,
-  { metric, at, against = null, source }: {
-    metric: string;
-    at: At;
-    against?: At | null;
-    source?: string | undefined;
-  },
-): PublishedValue | undefined {
-  const own = study.published.filter((each) =>
-    each.metric === metric && (each.against === null) === (against === null)
-  );
-  const axes = [...new Set(own.flatMap((each) => Object.keys(each.at)))];
-  return own.find((each) =>
-    (source === undefined || each.source === source) &&
-    keyOf(each.against ?? {}) === keyOf(against ?? {}) &&
-    axes.every((axis) => each.at[axis] === at[axis])
-  );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { judgeClaims } from "../analysis/claims/judge.ts";
-import { paperClaims } from "../analysis/claims/preview.ts";
+import { familyOf } from "../analysis/claims/ruling.ts";
 import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { type Results, RESULTS_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
@@ -19,7 +19,8 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   const { params } = context;
   const { study, sources } = studyOf(params, context.inputs("measurements"));
   refuseAmbiguous(study, params.claims);
-  const claims = judgeClaims(study, params.claims, { elsewhere: paperClaims(params.elsewhere) });
+  const elsewhere = familyOf(params.elsewhere, "paper");
+  const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);
   const tables = tablesOf(study, { tables: Object.fromEntries(params.tables), claims, findings });
   const results: Results = {

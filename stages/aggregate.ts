@@ -4,9 +4,8 @@
  * @module
  */
 import { z } from "zod";
-import { axesSchema, metricsSchema } from "../analysis/spec/axes.ts";
+import { axesSchema, metricsSchema, ordered } from "../analysis/spec/axes.ts";
 import { claimSchema } from "../analysis/spec/claims.ts";
-import { ordered } from "../analysis/spec/ordered.ts";
 import { paperSchema, publishedSchema } from "../analysis/spec/published.ts";
 import { tablesSchema } from "../analysis/spec/tables.ts";
 import { defineStage, type Surroundings } from "../pipeline/stage.ts";
@@ -54,9 +53,9 @@ export const aggregate = defineStage<AggregateParams>({
     tables: { kind: "folder", exactness: "numeric" },
   },
   check: async (params: AggregateParams, surroundings: Surroundings) => {
-    const { checkNames, knownOf } = await import("../analysis/spec/check.ts");
+    const { checkNames } = await import("../analysis/spec/check.ts");
     const tables = Object.fromEntries(params.tables);
-    return checkNames({ ...params, tables }, knownOf(surroundings));
+    return checkNames({ ...params, tables }, surroundings);
   },
   preview: async (params: AggregateParams, { grid }: Surroundings) => {
     const { previewOf } = await import("../analysis/claims/preview.ts");

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { figureViolations } from "../analysis/figures/check.ts";
+import { measuredTables } from "../analysis/spec/names.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
 import { defineStage, namesIn } from "../pipeline/stage.ts";
 
@@ -29,14 +30,11 @@ export const plot = defineStage({
     },
   },
   check({ figures }, { axes, inputs: { results } }) {
-    const metrics = namesIn(results, "metric");
-    const sources = namesIn(results, "source");
-    const tables = results && Object.assign({}, ...results.map(({ measures }) => measures));
     const known = {
       axes,
-      ...metrics && { metrics },
-      ...sources && { sources },
-      ...tables && { tables },
+      metrics: namesIn(results, "metric"),
+      sources: namesIn(results, "source"),
+      tables: results && measuredTables(results, { open: true }),
     };
     return figureViolations(figures, known)
       .map(({ path, message }) => ({ path: ["figures", ...path], message }));

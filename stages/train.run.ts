@@ -17,6 +17,7 @@ import { StageError } from "../pipeline/errors.ts";
 import type { Run, StageContext } from "../pipeline/stage.ts";
 import { type DeviceStep, type DeviceTraining, onDevice } from "./training/device.ts";
 import { runTraining } from "./training/loop.ts";
+import type { EpochProgress } from "./training/progress.ts";
 import { disposeState, openState, type TrainingState } from "./training/state.ts";
 import { withinMemory } from "./training/within_memory.ts";
 import type { TrainParams } from "./train.ts";
@@ -29,15 +30,7 @@ interface Epoch {
   readonly validationAccuracy: number;
 }
 
-/** How far a run is; with the tensors it is all that a resumed run needs. */
-interface Progress {
-  /** Epochs finished, batches of the current one done, steps done. */
-  epoch: number;
-  batches: number;
-  steps: number;
-  /** Sum over this epoch's documents of their losses. */
-  lossSum: number;
-  epochs: Epoch[];
+interface Progress extends EpochProgress<Epoch> {
   bestEpoch: number;
 }
 

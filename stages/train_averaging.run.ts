@@ -14,29 +14,19 @@ import { StageError } from "../pipeline/errors.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import { readCheckpoint, writeCheckpoint } from "./training/checkpoint.ts";
 import { NumberLosses, runTraining, type Step, type Training } from "./training/loop.ts";
-import { progressMetadata, readProgress } from "./training/progress.ts";
+import { type EpochProgress, progressMetadata, readProgress } from "./training/progress.ts";
 import type { TrainAveragingParams } from "./train_averaging.ts";
 
 /** One epoch's figures, as rows of a table. Losses are mean cross-entropies in nats. */
-type Epoch =
-  & Readonly<Record<"epoch" | "train_loss", number>>
-  & {
-    readonly [
-      /** `null` where nothing is validated on. */
-      K in "validation_loss" | "validation_accuracy"
-    ]: number | null;
-  };
+type Epoch = {
+  readonly epoch: number;
+  readonly train_loss: number;
+  /** `null` where nothing is validated on. */
+  readonly validation_loss: number | null;
+  readonly validation_accuracy: number | null;
+};
 
-/** How far a run is. */
-interface Progress {
-  /** Epochs finished, batches of the current one done, steps done. */
-  epoch: number;
-  batches: number;
-  steps: number;
-  /** Sum over this epoch's documents of their losses. */
-  lossSum: number;
-  epochs: Epoch[];
-}
+type Progress = EpochProgress<Epoch>;
 
 /** Documents of one split. */
 interface Part {

@@ -5,7 +5,8 @@
  */
 import { StageError } from "../../pipeline/errors.ts";
 import type { Claim } from "../spec/claims.ts";
-import { atOf, metricOf, partsOf, rowsAt, type Study } from "../study.ts";
+import { metricOf, partsOf, rowsAt, type Study } from "../study.ts";
+import type { At, TidyTable } from "../tidy/table.ts";
 import { comparisonsOf } from "./expected.ts";
 
 /**
@@ -18,23 +19,22 @@ export function refuseAmbiguous(study: Study, claims: readonly Claim[]): void {
   for (const claim of claims) {
     for (const comparison of comparisonsOf(claim)) {
       const table = study.tidy[metricOf(study, comparison.metric).table];
-      if (table === undefined) continue;
       for (const { place, minus } of partsOf(comparison)) {
-        for (const at of minus === null ? [place] : [place, minus]) {
-          const axes = table.axes.filter((axis) => axis !== study.seeds && !(axis in at));
-          for (const axis of axes) {
-            const found = new Set(rowsAt(table, at).map((row) => atOf(table, row, [axis])[axis]!));
-            if (found.size < 2) continue;
-            throw new StageError(
-              `Cannot judge claim "${claim.id}": at must name a value of every axis but ` +
-                `${study.seeds}, found none of "${axis}", which has ${
-                  [...found].join(", ")
-                }; name ` +
-                "one, or average over them with over",
-            );
-          }
-        }
+        for (const at of minus === null ? [place] : [place, minus]) refuse(at, claim, table);
       }
+    }
+  }
+
+  function refuse(at: At, { id }: Claim, table: TidyTable | undefined): void {
+    for (const axis of table?.axes ?? []) {
+      if (axis === study.seeds || axis in at) continue;
+      const found = new Set(rowsAt(table, at).map((row) => String(table!.columns[axis]![row])));
+      if (found.size < 2) continue;
+      throw new StageError(
+        `Cannot judge claim "${id}": at must name a value of every axis but ${study.seeds}, found ` +
+          `none of "${axis}", which has ${[...found].join(", ")}; name one, or average over them ` +
+          "with over",
+      );
     }
   }
 }

@@ -10,8 +10,7 @@ import { alphaOf } from "../statistics/sample.ts";
 import { evidenceOf } from "./evidence.ts";
 import { type Asked, askedBy, type Prints } from "./expected.ts";
 import type { Chances, Verdict } from "./judged.ts";
-import { ruleOn } from "./ruling.ts";
-import { familyOf } from "./seeds.ts";
+import { familyOf, ruleOn } from "./ruling.ts";
 
 /** A comparison's true mean on the scale that is tested; null if it is not known. */
 export type World = (asked: Asked) => number | null;

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { type Alternative, tTest } from "../statistics/paired_t.ts";
-import { signTest } from "../statistics/rank_tests.ts";
+import { signTest, tTest } from "../statistics/hypothesis_tests.ts";
 import { type Moments, moments } from "../statistics/sample.ts";
 import type { Bounds, Question } from "./question.ts";
 
@@ -41,15 +40,14 @@ function signs(
   sample: readonly number[],
   { question: { toward }, near }: { readonly question: Question; readonly near: boolean },
 ): Evidence {
-  const test = (alternative: Alternative) => signTest(sample, alternative).p;
   const [claimed, opposite] = toward > 0
     ? ["greater", "less"] as const
     : ["less", "greater"] as const;
   const usable = sample.filter((value) => value !== 0).length > 1;
   return {
     n: sample.length,
-    for: usable ? test(claimed) : null,
-    against: usable ? test(opposite) : null,
+    for: usable ? signTest(sample, claimed) : null,
+    against: usable ? signTest(sample, opposite) : null,
     same: null,
     near: near && sample.every((value) => value * toward > 0),
   };
@@ -83,8 +81,7 @@ function oneSided(
   bound: number,
 ): number | null {
   if (known.n < 2) return null;
-  const student = tTest(known, { alternative, against: bound });
-  if (student !== null) return student.p;
   const from = sample.map((value) => value - bound);
-  return from[0] === 0 ? null : signTest(from, alternative).p;
+  return tTest(known, { alternative, against: bound }) ??
+    (from[0] === 0 ? null : signTest(from, alternative));
 }

@@ -3,17 +3,14 @@
  *
  * @module
  */
-import { ln } from "../../models/portable_math.ts";
-import type { Metrics } from "../spec/axes.ts";
+import { printedAt, printedChange, type Prints as Printed, seriesOf } from "../printed.ts";
 import type { Claim, Comparison } from "../spec/claims.ts";
 import { moments, sum } from "../statistics/sample.ts";
 import { keyOf, type Part, partsOf, type PublishedValue } from "../study.ts";
 import { type Question, questionOf, scaleOf } from "./question.ts";
 
 /** Where printed numbers are looked up. */
-export interface Prints {
-  readonly published: readonly PublishedValue[];
-  readonly metrics: Metrics;
+export interface Prints extends Printed {
   /** The axis of replicates. */
   readonly seedAxis: string;
 }
@@ -69,82 +66,32 @@ export function comparisonsOf(claim: Claim): Comparison[] {
 }
 
 /** What is printed for a comparison, as shown: as given, or from the source that it names. */
-export function printedOf(comparison: Comparison, prints: Prints): number | null {
-  const { printed: source, metric: name } = comparison;
+function printedOf(comparison: Comparison, prints: Prints): number | null {
+  const { printed: source, metric, against } = comparison;
   if (typeof source !== "string") return source;
-  const metric = prints.metrics[name]!;
-  let total = 0;
-  for (const part of partsOf(comparison)) {
-    const value = meansOf(comparison, { part, source, prints })?.change ??
-      directOf(comparison, { part, source, prints });
-    if (value === null) return null;
-    total += part.weight * value;
+  const { shown, tested } = scaleOf(comparison, prints.metrics[metric]!);
+  for (const { over, parts } of waysOf(comparison)) {
+    const values = parts.map(({ place, weight }) => {
+      const lookup = { metric, at: place, over, source };
+      const { value } = (against === null
+        ? printedAt(prints, lookup)
+        : printedChange(prints, { ...lookup, against })) ?? {};
+      return value == null ? null : weight * tested(value);
+    }).filter((value) => value !== null);
+    // Twelve digits hide what floats add to decimal numbers.
+    if (values.length === parts.length) return Number(shown(sum(values)).toPrecision(12));
   }
-  // Twelve digits hide what floats add to decimal numbers.
-  return Number(scaleOf(comparison, metric).shown(total).toPrecision(12));
+  return null;
 }
 
-interface Lookup {
-  readonly part: Part;
-  readonly source: string | undefined;
-  readonly prints: Prints;
-}
-
-/** A part's printed means, and its change on the scale that is averaged. */
-function meansOf(
-  { metric: name }: Comparison,
-  { part: { place, minus }, source, prints }: Lookup,
-): { readonly rows: readonly PublishedValue[]; readonly change: number } | null {
-  const find = (at: Part["place"]) => printedAt(prints, { metric: name, at, source });
-  const rows = [place, ...minus === null ? [] : [minus]].map(find);
-  const found = rows.filter((row) => row !== undefined);
-  if (found.length < rows.length) return null;
-  const [first, second] = found.map(({ value }) => value!);
-  if (second === undefined) return { rows: found, change: first! };
-  const ratio = prints.metrics[name]!.change === "ratio";
-  return { rows: found, change: ratio ? ln(first! / second) : first! - second };
-}
-
-/** A printed mean: of the rows whose coordinates are a condition's, that which names most of them. */
-function printedAt(
-  { published }: Prints,
-  { metric, at, source }: {
-    readonly metric: string;
-    readonly at: Part["place"];
-    readonly source: string | undefined;
-  },
-): PublishedValue | undefined {
-  const named = ({ at }: PublishedValue) => Object.keys(at).length;
-  const rows = published.filter((row) =>
-    row.metric === metric && row.source === source && row.against === null && row.value !== null &&
-    Object.entries(row.at).every(([axis, value]) => at[axis] === value)
-  );
-  return rows.toSorted((a, b) => named(b) - named(a))[0];
-}
-
-/** A part's difference where the source prints that itself, on the scale that is averaged. */
-function directOf(comparison: Comparison, { part, source, prints }: Lookup): number | null {
-  const row = prints.published.find((each) =>
-    each.source === source && each.value !== null && each.at[prints.seedAxis] === undefined &&
-    isOf(each, { part, metric: comparison.metric })
-  );
-  if (row === undefined) return null;
-  return scaleOf(comparison, prints.metrics[comparison.metric]!).tested(row.value!);
-}
-
-/** Whether a printed difference is of a part, whatever its seed. */
-function isOf(
-  row: PublishedValue,
-  { part: { place, minus }, metric, seedAxis }: {
-    readonly part: Part;
-    readonly metric: string;
-    readonly seedAxis?: string;
-  },
-): boolean {
-  if (row.metric !== metric || (row.against === null) !== (minus === null)) return false;
-  return Object.entries(row.at).every(([axis, value]) =>
-    axis === seedAxis || place[axis] === value
-  ) && (minus === null || keyOf({ ...place, ...row.against }) === keyOf(minus));
+/** As what a source may print a comparison: averages as such, or the values that they are of. */
+function waysOf(
+  comparison: Comparison,
+): { readonly over: Comparison["over"]; readonly parts: readonly Part[] }[] {
+  return [
+    { over: comparison.over, parts: partsOf({ ...comparison, over: {} }) },
+    { over: {}, parts: partsOf(comparison) },
+  ];
 }
 
 /**
@@ -158,59 +105,56 @@ function termsOf(comparison: Comparison, prints: Prints): Term[] {
     const terms = printedTerms(comparison, { source, prints });
     if (terms !== null) return terms;
   }
-  const sd = seedsSpread(comparison, prints) ?? expectedSpread(comparison, prints);
+  const { tested } = scaleOf(comparison, prints.metrics[comparison.metric]!);
+  const { spread } = comparison;
+  const sd = seedsSpread(comparison, prints) ?? (spread === null ? null : tested(spread));
   if (sd === null) return [];
-  const weights = new Map<string, number>();
-  for (const { place, minus, weight } of partsOf(comparison)) {
-    const add = (at: Part["place"], by: number) => {
-      const key = `${comparison.metric} ${keyOf(at)}`;
-      weights.set(key, (weights.get(key) ?? 0) + by);
-    };
-    add(place, weight);
-    if (minus !== null) add(minus, -weight);
-  }
+  const weights = weigh(partsOf(comparison), (at) => `${comparison.metric} ${keyOf(at)}`);
   const size = Math.sqrt(sum([...weights.values()].map((weight) => weight * weight)));
   return [...weights].map(([key, weight]) => ({ key, scale: sd * weight / size }));
+}
+
+/** How much each condition counts in the sum of some parts. */
+function weigh<K>(parts: readonly Part[], keyAt: (at: Part["place"]) => K): Map<K, number> {
+  const weights = new Map<K, number>();
+  for (const { place, minus, weight } of parts) {
+    for (const [at, by] of [[place, weight], [minus, -weight]] as const) {
+      if (at !== null) weights.set(keyAt(at), (weights.get(keyAt(at)) ?? 0) + by);
+    }
+  }
+  return weights;
 }
 
 /** Null unless a source prints all conditions with their spreads. */
 function printedTerms(
   comparison: Comparison,
-  { source, prints }: Omit<Lookup, "part">,
+  { source, prints }: { readonly source: string; readonly prints: Prints },
 ): Term[] | null {
-  const weights = new Map<PublishedValue, number>();
-  for (const part of partsOf(comparison)) {
-    const means = meansOf(comparison, { part, source, prints });
-    if (means === null) return null;
-    means.rows.forEach((row, index) => {
-      weights.set(row, (weights.get(row) ?? 0) + (index === 0 ? part.weight : -part.weight));
-    });
+  const { metric, against } = comparison;
+  const ratio = against !== null && prints.metrics[metric]!.change === "ratio";
+  for (const { over, parts } of waysOf(comparison)) {
+    const rows = [...weigh(parts, (at) => printedAt(prints, { metric, at, over, source }))];
+    const known = rows.filter((row): row is [PublishedValue, number] =>
+      row[0]?.value != null && row[0].spread !== null
+    );
+    if (known.length < rows.length) continue;
+    return known.map(([{ at, spread, value }, weight]) => ({
+      key: `${metric} ${keyOf(at)}`,
+      scale: weight * spread! / (ratio ? value! : 1),
+    }));
   }
-  const ratio = comparison.against !== null &&
-    prints.metrics[comparison.metric]!.change === "ratio";
-  if ([...weights.keys()].some(({ spread }) => spread === null)) return null;
-  return [...weights].map(([row, weight]) => ({
-    key: `${row.metric} ${keyOf(row.at)}`,
-    scale: weight * row.spread! / (ratio ? row.value! : 1),
-  }));
+  return null;
 }
 
 /** Standard deviation of the comparison's differences that a source prints seed by seed. */
 function seedsSpread(comparison: Comparison, prints: Prints): number | null {
-  const [part, ...others] = partsOf(comparison);
-  if (part === undefined || others.length > 0) return null;
-  const { tested } = scaleOf(comparison, prints.metrics[comparison.metric]!);
-  const { metric } = comparison;
-  const rows = prints.published.filter((row) =>
-    row.value !== null && row.at[prints.seedAxis] !== undefined &&
-    isOf(row, { part, metric, seedAxis: prints.seedAxis })
+  const { metric, at, against, than, over } = comparison;
+  if (against === null || than !== null || Object.keys(over).length > 0) return null;
+  const { tested } = scaleOf(comparison, prints.metrics[metric]!);
+  const found = seriesOf({ ...prints, seeds: prints.seedAxis }).find((each) =>
+    each.metric === metric && each.values.length > 1 &&
+    keyOf(each.against) === keyOf(against) &&
+    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
   );
-  const bySource = Map.groupBy(rows, ({ source }) => source).values();
-  const enough = bySource.find((own) => own.length > 1);
-  return enough ? moments(enough.map(({ value }) => tested(value!))).sd || null : null;
-}
-
-function expectedSpread(comparison: Comparison, prints: Prints): number | null {
-  if (comparison.spread === null) return null;
-  return scaleOf(comparison, prints.metrics[comparison.metric]!).tested(comparison.spread);
+  return found ? moments(found.values.map(tested)).sd || null : null;
 }

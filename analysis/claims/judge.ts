@@ -5,15 +5,16 @@
  */
 import type { Claim, Comparison } from "../spec/claims.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
-import { signedRankTest } from "../statistics/rank_tests.ts";
-import { alphaOf, FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { signedRankTest } from "../statistics/hypothesis_tests.ts";
+import { alphaOf, countSigns, summarize } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
   axisOf,
   changesOf,
+  cutOff,
   metricOf,
   partsOf,
   placeText,
-  provenanceOf,
   type Study,
   titleOf,
 } from "../study.ts";
@@ -23,8 +24,8 @@ import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Asked, askedBy, type Prints } from "./expected.ts";
 import type { JudgedClaim, JudgedComparison, Outcome, Verdict } from "./judged.ts";
 import { scaleOf } from "./question.ts";
-import { ruleOn } from "./ruling.ts";
-import { familyOf, seedsFor } from "./seeds.ts";
+import { familyOf, ruleOn } from "./ruling.ts";
+import { seedsFor } from "./seeds.ts";
 
 /**
  * Judges claims; those of the paper and our own are two families, each corrected on its own.
@@ -143,26 +144,25 @@ function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }:
   const { comparison, question } = asked;
   const metric = metricOf(study, comparison.metric);
   const { shown } = scaleOf(comparison, metric);
-  const max = comparison.against === null ? metric.max ?? Infinity : Infinity;
-  const shownInterval = (interval: readonly [number, number] | null) =>
-    interval && [shown(interval[0]), Math.min(max, shown(interval[1]))] as const;
-  const summary = sample.length === 0 ? null : summarize(sample, study.confidence);
+  const shownInterval = (interval: readonly [number, number] | null) => {
+    const ends = interval && [shown(interval[0]), shown(interval[1])] as const;
+    return ends && comparison.against === null ? cutOff(metric, ends) : ends;
+  };
   const { confidence } = study;
-  const few = sample.length < FEWEST_FOR_INTERVAL;
+  const summary = sample.length === 0 ? null : summarize(sample, confidence);
   const signed = question.test === "difference" || question.test === "sign";
   return {
     n: sample.length,
     mean: summary && shown(summary.mean),
     sd: summary === null || summary.sd === null ? null : shown(summary.sd),
-    interval: few ? null : shownInterval(summary?.interval ?? null),
-    bootstrap: few ? null : shownInterval(bootstrapInterval(sample, { confidence })),
-    positive: sample.filter((value) => value > 0).length,
-    negative: sample.filter((value) => value < 0).length,
+    interval: shownInterval(summary && summary.interval),
+    bootstrap: shownInterval(bootstrapInterval(sample, { confidence })),
+    ...countSigns(sample),
     test: TESTS[question.test],
     p: evidence.for,
     against: evidence.against,
     signedRankP: signed && sample.some((value) => value !== 0)
-      ? signedRankTest(sample, comparison.direction).p
+      ? signedRankTest(sample, comparison.direction)
       : null,
     seedsNeeded: seedsFor(question, { sd: summary?.sd || asked.sd, alpha }),
   };

@@ -5,14 +5,16 @@
  */
 import type { Claim, Comparison } from "../spec/claims.ts";
 
-/** What became of a claim or of one of its comparisons. */
-export type Verdict =
-  | "reproduced"
-  | "direction only"
-  | "equivalent"
-  | "underpowered"
-  | "contradicted"
-  | "not run";
+/** What may become of a claim or of one of its comparisons. */
+export const VERDICTS = [
+  "reproduced",
+  "direction only",
+  "equivalent",
+  "underpowered",
+  "contradicted",
+  "not run",
+] as const;
+export type Verdict = typeof VERDICTS[number];
 
 /** What was measured of one comparison. Sizes are as shown; null where there is none. */
 export interface Outcome {

@@ -7,13 +7,10 @@ import type { Preview } from "../../pipeline/stage.ts";
 import type { Claim } from "../spec/claims.ts";
 import { chancesTable } from "../tables/claims.ts";
 import { cellText } from "../tables/table.ts";
-import { publishedValues, type StudyParams } from "../tidy/study_of.ts";
+import { publishedValues } from "../printed.ts";
+import type { StudyParams } from "../tidy/study_of.ts";
 import { chancesOf } from "./chances.ts";
-
-/** How many of some claims are the paper's. */
-export function paperClaims(claims: readonly Claim[]): number {
-  return claims.filter(({ source }) => source === "paper").length;
-}
+import { familyOf } from "./ruling.ts";
 
 /** The chances of each verdict on each claim with some seeds; nothing of claims without numbers. */
 export function previewOf(
@@ -27,7 +24,7 @@ export function previewOf(
     seedAxis: params.seeds,
     seeds,
     confidence,
-    elsewhere: paperClaims(params.elsewhere),
+    elsewhere: familyOf(params.elsewhere, "paper"),
   });
   const table = chancesTable(claims.map(({ id }, i) => ({ id, chances: chances[i] ?? null })));
   return {

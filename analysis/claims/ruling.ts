@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Claim } from "../spec/claims.ts";
 import { holm } from "../statistics/holm.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Verdict } from "./judged.ts";
@@ -64,4 +65,14 @@ function corrected(pValues: readonly (number | null)[], family: number): (number
   const known = pValues.filter((p) => p !== null);
   const adjusted = holm(known, { family }).values();
   return pValues.map((p) => p === null ? null : adjusted.next().value!);
+}
+
+/** Claims over which p-values of a source are corrected: the paper's with those judged elsewhere. */
+export function familyOf(
+  claims: readonly Claim[],
+  source: Claim["source"],
+  elsewhere = 0,
+): number {
+  const own = claims.filter((claim) => claim.source === source).length;
+  return own + (source === "paper" ? elsewhere : 0);
 }

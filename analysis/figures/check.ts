@@ -3,113 +3,60 @@
  *
  * @module
  */
+import type { Violation } from "../../pipeline/stage.ts";
 import type { Figure, Figures } from "../spec/figures.ts";
-import { type Refusal, vegaLiteRefusals } from "./vega_lite.ts";
-
-/** What figures may name. What is left out is not known, and not checked. */
-export interface Known {
-  /** Axes with all of their values. */
-  readonly axes: Readonly<Record<string, readonly string[]>>;
-  readonly metrics?: readonly string[];
-  /** Tidy tables with their columns, axes apart. */
-  readonly tables?: Readonly<Record<string, readonly string[]>>;
-  /** Sources of printed values. */
-  readonly sources?: readonly string[];
-}
+import { type Known, Names } from "../spec/names.ts";
+import { vegaLiteViolations } from "./vega_lite.ts";
 
 /** Names that are none, and what figures may not do; paths begin with the figure's name. */
-export function figureViolations(figures: Figures, known: Known): Refusal[] {
+export function figureViolations(figures: Figures, known: Known): Violation[] {
   return Object.entries(figures).flatMap(([name, figure]) =>
     violationsOf(figure, known).map(({ path, message }) => ({ path: [name, ...path], message }))
   );
 }
 
-function violationsOf(figure: Figure, known: Known): Refusal[] {
+function violationsOf(figure: Figure, known: Known): Violation[] {
+  const names = new Names(known);
   if (figure.template === "vega-lite") {
-    const tables = known.tables && Object.keys(known.tables);
-    return vegaLiteRefusals(figure.spec, tables)
+    return vegaLiteViolations(figure.spec, known.tables && [...known.tables.keys()])
       .map(({ path, message }) => ({ path: ["spec", ...path], message }));
   }
   if (figure.template === "diagram") {
-    return figure.panels.flatMap(({ arrows, boxes }, panel) =>
-      arrows.flatMap((ends, arrow) =>
-        unknown(ends, {
-          path: ["panels", panel, "arrows", arrow],
-          known: Object.keys(boxes),
-          what: "a box",
-        })
+    figure.panels.forEach(({ arrows, boxes }, panel) =>
+      arrows.forEach((ends, arrow) =>
+        ends.forEach((box, end) =>
+          names.oneOf(["panels", panel, "arrows", arrow, end], box, {
+            what: "box",
+            possible: Object.keys(boxes),
+          })
+        )
       )
     );
+    return names.found;
   }
-  const found: Refusal[] = [];
-  const names = (
-    key: string,
-    values: readonly string[],
-    known: readonly string[] | undefined,
-    what: string,
-  ) => {
-    if (known !== undefined) found.push(...unknown(values, { path: [key], known, what }));
-  };
-  const one = (
-    path: (string | number)[],
-    value: string,
-    known: readonly string[] | undefined,
-    what: string,
-  ) => {
-    if (known !== undefined && !known.includes(value)) {
-      found.push(refusal(path, { value, known, what }));
+  const each = (key: string, values: readonly string[], check: typeof names.source) =>
+    values.forEach((value, index) => check.call(names, [key, index], value));
+  if (figure.template === "curves") {
+    const table = names.table(["table"], figure.table);
+    // Columns tell curves apart as well; unless the tables are known, any name may be one.
+    const possible = table && [...Object.keys(known.axes), ...table.columns];
+    for (const key of ["panels", "series", "lines"] as const) {
+      figure[key].forEach((name, index) =>
+        names.oneOf([key, index], name, { what: "axis or column", possible })
+      );
     }
-  };
-  const axes = Object.keys(known.axes);
-  const isCurves = figure.template === "curves";
-  // Columns tell curves apart as well; unless the tables are known, any name may be one.
-  const columns = isCurves ? known.tables?.[figure.table] : [];
-  const apart = columns && [...axes, ...columns];
-  names("panels", figure.panels, apart, isCurves ? "an axis or a column" : "an axis");
-  if (isCurves) {
-    one(["table"], figure.table, known.tables && Object.keys(known.tables), "a tidy table");
-    names("series", figure.series, apart, "an axis or a column");
-    names("lines", figure.lines, apart, "an axis or a column");
-    one(["x", "column"], figure.x.column, columns, "a column");
-    figure.y.forEach(({ column }, index) =>
-      one(["y", index, "column"], column, columns, "a column")
-    );
-  } else {
-    one(["metric"], figure.metric, known.metrics, "a metric");
-    names("rows", figure.rows, axes, "an axis");
-    names("sources", figure.sources, known.sources, "a source of printed values");
+    names.column(["x", "column"], figure.x.column, table);
+    figure.y.forEach(({ column }, index) => names.column(["y", index, "column"], column, table));
+    if (table === undefined) return names.found;
+    names.where(["where"], figure.where, table);
+    names.where(["against"], figure.against, table);
+    return names.found;
   }
-  const places = { where: figure.where, against: "against" in figure ? figure.against : undefined };
-  for (const [key, place] of Object.entries(places)) {
-    for (const [axis, values] of Object.entries(place ?? {})) {
-      one([key, axis], axis, apart, "an axis");
-      for (const value of [values].flat()) {
-        one([key, axis], String(value), known.axes[axis], `a value of ${axis}`);
-      }
-    }
-  }
-  return found;
-}
-
-function unknown(
-  values: readonly string[],
-  { path, known, what }: {
-    readonly path: readonly (string | number)[];
-    readonly known: readonly string[];
-    readonly what: string;
-  },
-): Refusal[] {
-  return values.flatMap((value, index) =>
-    known.includes(value) ? [] : [refusal([...path, index], { value, known, what })]
-  );
-}
-
-function refusal(
-  path: readonly (string | number)[],
-  { value, known, what }: { value: string; known: readonly string[]; what: string },
-): Refusal {
-  return {
-    path,
-    message: `must name ${what} (${known.join(", ") || "there is none"}), got "${value}"`,
-  };
+  names.metric(["metric"], figure.metric);
+  each("panels", figure.panels, names.axis);
+  each("rows", figure.rows, names.axis);
+  each("sources", figure.sources, names.source);
+  names.where(["where"], figure.where);
+  if (figure.template === "forest") names.where(["against"], figure.against);
+  return names.found;
 }

@@ -5,6 +5,7 @@
  */
 import {
   INK,
+  layer,
   PAGE,
   panelLines,
   panelTitle,
@@ -93,21 +94,30 @@ export function curvesSpec(
 
 /** At most four panels a row; columns of the table below each other, of a single panel side by side. */
 function rowsOf(grid: readonly (readonly CurvesPanel[])[]): (readonly CurvesPanel[])[] {
-  const places = Math.max(...grid.map((row) => row.length));
-  if (places === 1) return chunks(grid.flat());
+  const rows = grid.every((row) => row.length === 1) ? [grid.flat()] : grid;
+  const chunks = Math.ceil(Math.max(...rows.map((row) => row.length)) / COLUMNS);
   return Array.from(
-    { length: Math.ceil(places / COLUMNS) },
-    (_, chunk) => grid.map((row) => row.slice(chunk * COLUMNS, (chunk + 1) * COLUMNS)),
-  ).flat()
-    .filter((row) => row.length > 0);
+    { length: chunks },
+    (_, chunk) => rows.map((row) => row.slice(chunk * COLUMNS, (chunk + 1) * COLUMNS)),
+  ).flat().filter((row) => row.length > 0);
 }
 
-function chunks(panels: readonly CurvesPanel[]): (readonly CurvesPanel[])[] {
-  return Array.from(
-    { length: Math.ceil(panels.length / COLUMNS) },
-    (_, chunk) => panels.slice(chunk * COLUMNS, (chunk + 1) * COLUMNS),
-  );
+/** Colour, dash and shape of each series, for a legend drawn beside it. */
+function looksOf(labels: readonly string[]): Record<"colour" | "dash" | "shape", unknown> {
+  const looks = labels.map((_, index) => seriesLook(index));
+  const scale = (range: readonly unknown[]) => ({
+    ...{ field: "label", type: "nominal", legend: null },
+    scale: { domain: labels, range },
+  });
+  return {
+    colour: scale(looks.map(({ colour }) => colour)),
+    dash: scale(looks.map(({ dash }) => dash)),
+    shape: scale(looks.map(({ shape }) => shape)),
+  };
 }
+
+const MEAN = { type: "line", strokeWidth: 2.2 };
+const POINT = { type: "point", filled: true, size: 40, opacity: 1 };
 
 /** Swatches with dash and shape as the lines have them. */
 function legend(
@@ -125,41 +135,35 @@ function legend(
   });
   const x = (field: string) => ({ field, ...scale(width) });
   const y = { field: "y", ...scale(height, true) };
+  const { colour: color, dash: strokeDash, shape } = looksOf(labels);
+  const values = labels.map((label, index) => {
+    const from = (index % columns) * item;
+    const y = rowHeight * (Math.floor(index / columns) + 0.5);
+    return {
+      label,
+      from,
+      middle: from + swatch / 2,
+      to: from + swatch,
+      text: from + swatch + 8,
+      y,
+    };
+  });
   return {
     width,
     height,
-    layer: labels.flatMap((label, index) => {
-      const look = seriesLook(index);
-      const from = (index % columns) * item;
-      const data = {
-        values: [{
-          label,
-          from,
-          middle: from + swatch / 2,
-          to: from + swatch,
-          text: from + swatch + 8,
-          y: rowHeight * (Math.floor(index / columns) + 0.5),
-        }],
-      };
-      return [
-        {
-          data,
-          mark: { type: "rule", color: look.colour, strokeWidth: 2.2, strokeDash: look.dash },
-          encoding: { x: x("from"), x2: { field: "to" }, y },
-        },
-        ...marked ? [{ data, mark: pointMark(look), encoding: { x: x("middle"), y } }] : [],
-        {
-          data,
-          mark: { type: "text", align: "left", fontSize: 12, color: INK },
-          encoding: { x: x("text"), y, text: { field: "label" } },
-        },
-      ];
-    }),
+    data: { values },
+    layer: [
+      {
+        mark: { ...MEAN, type: "rule" },
+        encoding: { x: x("from"), x2: { field: "to" }, y, color, strokeDash },
+      },
+      ...marked ? [{ mark: POINT, encoding: { x: x("middle"), y, color, shape } }] : [],
+      {
+        mark: { type: "text", align: "left", fontSize: 12, color: INK },
+        encoding: { x: x("text"), y, text: { field: "label" } },
+      },
+    ],
   };
-}
-
-function pointMark({ colour, shape }: ReturnType<typeof seriesLook>): Record<string, unknown> {
-  return { type: "point", filled: true, size: 40, opacity: 1, color: colour, shape };
 }
 
 function panelSpec(panel: CurvesPanel, options: {
@@ -184,40 +188,29 @@ function panelSpec(panel: CurvesPanel, options: {
       : { domain: panel.domain, nice: false },
     axis: { tickCount: 5, minExtent: 32 },
   };
-  const line = (values: readonly unknown[], mark: Record<string, unknown>) => ({
-    data: { values },
-    mark: { type: "line", ...mark },
-    encoding: { x, y },
-  });
+  const { colour: color, dash: strokeDash, shape } = looksOf(options.labels);
+  const all = <T>(of: (series: Series) => readonly T[]) =>
+    panel.series.flatMap((series) =>
+      of(series).map((point) => ({ label: series.label, ...point }))
+    );
+  const faint = all(({ faint }) =>
+    faint.flatMap((points, line) => points.map((point) => ({ line, ...point })))
+  );
+  const mean = all((series) => series.mean);
   return {
     title: panelTitle(panel.title, options.width, options.lines),
     width: options.width,
     height,
     layer: [
-      ...options.zero
-        ? [{
-          data: { values: [{ y: 0 }] },
-          mark: { type: "rule", color: INK, strokeWidth: 1 },
-          encoding: { y },
-        }]
-        : [],
-      ...panel.series.flatMap(({ label, mean, faint, band }) => {
-        const look = seriesLook(options.labels.indexOf(label));
-        return [
-          ...band.length === 0 ? [] : [{
-            data: { values: band },
-            mark: { type: "area", color: look.colour, opacity: 0.16 },
-            encoding: { x, y: { ...y, field: "low" }, y2: { field: "high" } },
-          }],
-          ...faint.map((points) =>
-            line(points, { color: look.colour, strokeWidth: 0.8, opacity: 0.4 })
-          ),
-          line(mean, { color: look.colour, strokeWidth: 2.2, strokeDash: look.dash }),
-          ...options.marked
-            ? [{ data: { values: mean }, mark: pointMark(look), encoding: { x, y } }]
-            : [],
-        ];
+      ...layer(options.zero ? [{ y: 0 }] : [], { type: "rule", color: INK, strokeWidth: 1 }, { y }),
+      ...layer(all(({ band }) => band), { type: "area", opacity: 0.16 }, {
+        ...{ x, color, y: { ...y, field: "low" }, y2: { field: "high" } },
       }),
+      ...layer(faint, { type: "line", strokeWidth: 0.8, opacity: 0.4 }, {
+        ...{ x, y, color, detail: { field: "line", type: "nominal" } },
+      }),
+      ...layer(mean, MEAN, { x, y, color, strokeDash }),
+      ...layer(options.marked ? mean : [], POINT, { x, y, color, shape }),
     ],
   };
 }

@@ -9,7 +9,7 @@ import { framedSvg } from "./frame.ts";
 import { COLOURS, FAINT, FONT, INK, textWidth } from "./theme.ts";
 
 /** One panel: boxes by name, placed by their centres, and arrows between them. */
-export type Panel = Omit<Diagram["panels"][number], "width">;
+type Panel = Diagram["panels"][number];
 type Box = Panel["boxes"][string];
 
 const BOX_WIDTH = 96;
@@ -24,13 +24,12 @@ export function diagramFigure(name: string, diagram: Diagram): string {
   const { title, description, legend, panels, height } = diagram;
   const head = `${name}-arrow`;
   let x = MARGIN;
-  let body = arrowHead(head) +
+  let body = `<defs><marker id="${head}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" ` +
+    `markerHeight="7" orient="auto"><path d="M0,0L10,5L0,10Z" fill="${FAINT}"/></marker></defs>` +
     textSvg(title, { x, y: 24, size: 16, weight: 600, anchor: "start" }) +
-    (legend === undefined
-      ? ""
-      : textSvg(legend, { x, y: 44, size: 12, fill: FAINT, anchor: "start" }));
+    textSvg(legend, { x, y: 44, size: 12, fill: FAINT, anchor: "start" });
   for (const panel of panels) {
-    body += `<g transform="translate(${x},${TOP})">${diagramSvg(panel, head)}</g>`;
+    body += `<g transform="translate(${x},${TOP})">${panelSvg(panel, head)}</g>`;
     x += Math.max(panel.width, Math.ceil(textWidth(panel.equation, 13))) + GAP;
   }
   return framedSvg({ name, title, description }, {
@@ -40,26 +39,18 @@ export function diagramFigure(name: string, diagram: Diagram): string {
   });
 }
 
-/** SVG of a diagram with its heading at (0, 0); `id` names the arrow head it shares. */
-export function diagramSvg(diagram: Panel, id: string): string {
-  const lines = diagram.arrows.map(([from, to]) =>
-    arrowSvg(boxOf(diagram, from), boxOf(diagram, to), id)
-  );
-  const boxes = Object.values(diagram.boxes).map(boxSvg);
-  return textSvg(diagram.heading, { x: 0, y: 14, size: 14, weight: 600, anchor: "start" }) +
-    textSvg(diagram.equation, { x: 0, y: 34, size: 13, fill: FAINT, anchor: "start" }) +
-    lines.join("") + boxes.join("");
+/** SVG of a panel with its heading at (0, 0); `head` names the arrow head it shares. */
+function panelSvg({ heading, equation, boxes, arrows }: Panel, head: string): string {
+  // A plan refuses arrows to boxes that are not there.
+  const lines = arrows.map(([from, to]) => arrowSvg(boxes[from]!, boxes[to]!, head));
+  return textSvg(heading, { x: 0, y: 14, size: 14, weight: 600, anchor: "start" }) +
+    textSvg(equation, { x: 0, y: 34, size: 13, fill: FAINT, anchor: "start" }) +
+    lines.join("") + Object.values(boxes).map(boxSvg).join("");
 }
 
-/** The arrow head, to be put into an SVG once. */
-export function arrowHead(id: string): string {
-  return `<defs><marker id="${id}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" ` +
-    `markerHeight="7" orient="auto"><path d="M0,0L10,5L0,10Z" fill="${FAINT}"/></marker></defs>`;
-}
-
-/** Escaped text at a point. */
-export function textSvg(
-  text: string,
+/** Escaped text at a point; nothing of none. */
+function textSvg(
+  text: string | undefined,
   options: {
     readonly x: number;
     readonly y: number;
@@ -69,17 +60,12 @@ export function textSvg(
     readonly anchor?: "start" | "middle";
   },
 ): string {
+  if (text === undefined) return "";
   return `<text x="${options.x}" y="${options.y}" font-family="${FONT}" ` +
     `font-size="${options.size}px" font-weight="${options.weight ?? 400}" ` +
     `text-anchor="${options.anchor ?? "middle"}" fill="${options.fill ?? INK}">${
       escapeXml(text)
     }</text>`;
-}
-
-function boxOf(diagram: Panel, name: string): Box {
-  const box = diagram.boxes[name];
-  if (box === undefined) throw new RangeError(`diagramSvg: an arrow names no box "${name}"`);
-  return box;
 }
 
 function heightOf(box: Box): number {
@@ -99,9 +85,7 @@ function boxSvg(box: Box): string {
   return `<rect x="${box.x - width / 2}" y="${box.y - height / 2}" width="${width}" ` +
     `height="${height}" rx="${corner}" fill="none" ${line}/>` +
     textSvg(box.text, { x: box.x, y: box.note === undefined ? box.y + 5 : box.y - 3, size: 14 }) +
-    (box.note === undefined
-      ? ""
-      : textSvg(box.note, { x: box.x, y: box.y + 14, size: 11.5, fill: FAINT }));
+    textSvg(box.note, { x: box.x, y: box.y + 14, size: 11.5, fill: FAINT });
 }
 
 /** From the bottom of one box to the top of the next, or sideways between boxes of one height. */

@@ -3,23 +3,11 @@
  *
  * @module
  */
-import {
-  axisOf,
-  baselineOf,
-  keyOf,
-  metricOf,
-  provenanceOf,
-  publishedOf,
-  type Study,
-  titleOf,
-} from "../study.ts";
+import { provenanceOf } from "../provenance.ts";
+import { axisOf, baselineOf, byAxes, keyOf, type Study, titleOf } from "../study.ts";
 import type { Metric, Where } from "../spec/axes.ts";
-import { changeUnit, withUnit } from "../tables/format.ts";
-import { changeOf } from "../tables/printed.ts";
+import { capitalized, changeUnit, withUnit } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";
-
-/** No interval is drawn of fewer seeds: one of two is some thirteen standard errors wide. */
-export const LEAST_SEEDS = 3;
 
 /** A panel's title and what it shows. */
 export interface Panel<T> {
@@ -51,28 +39,14 @@ export function panelsOf<T extends { readonly at: At }>(
     });
 }
 
-/** Members by the values of some axes, as the study orders these; other columns by number or name. */
+/** Members by the values of some axes, as these are displayed. */
 export function ordered<T extends { readonly at: At }>(
   study: Study,
   members: readonly T[],
   axes: readonly string[],
 ): T[] {
-  const rank = (axis: string, value: string) => {
-    const index = axisOf(study, axis)?.values.findIndex((each) => each.value === value) ?? -1;
-    return index < 0 ? Infinity : index;
-  };
-  const compare = (axis: string, a = "", b = ""): number => {
-    const [first, second] = [rank(axis, a), rank(axis, b)];
-    if (first !== second) return first - second;
-    return Number(a) - Number(b) || (a < b ? -1 : a > b ? 1 : 0);
-  };
-  return members.toSorted((a, b) => {
-    for (const axis of axes) {
-      const order = compare(axis, a.at[axis], b.at[axis]);
-      if (order !== 0) return order;
-    }
-    return 0;
-  });
+  const compare = byAxes(study, axes);
+  return members.toSorted((a, b) => compare(a.at, b.at));
 }
 
 /** Some axes, and after them all others on which members differ: no two conditions look like one. */
@@ -124,36 +98,10 @@ export function againstOf(study: Study, axes: readonly string[]): At | null {
   return baselineOf(study, [...axes, ...study.axes.map(({ name }) => name)]);
 }
 
-/** What the paper prints for a change: as such, or from the two values it prints. */
-export function publishedChange(
-  study: Study,
-  { metric, at, against, source }: { metric: string; at: At; against: At; source: string },
-): { readonly value: number; readonly rounding: number } | undefined {
-  const direct = study.published.find((each) =>
-    each.metric === metric && each.source === source && each.against !== null &&
-    keyOf(each.against) === keyOf(against) &&
-    Object.entries(each.at).every(([axis, value]) => at[axis] === value)
-  );
-  if (direct !== undefined && direct.value !== null) {
-    return { value: direct.value, rounding: direct.rounding };
-  }
-  const first = publishedOf(study, { metric, at, source });
-  const second = publishedOf(study, { metric, at: { ...at, ...against }, source });
-  if (typeof first?.value !== "number" || typeof second?.value !== "number") return undefined;
-  return {
-    value: changeOf(metricOf(study, metric), first.value, second.value),
-    rounding: first.rounding,
-  };
-}
-
 /** An axis's title: what is measured, its unit, and which way is better where that is down. */
 export function axisTitle(metric: Metric, against?: string): string {
   const less = metric.better === "less" ? " (less is better)" : "";
   if (against === undefined) return withUnit(metric.title, metric.unit) + less;
   const what = metric.change === "ratio" ? "change from" : "minus that of";
   return withUnit(`${metric.title}, ${what} ${against}`, changeUnit(metric)) + less;
-}
-
-function capitalized(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -3,27 +3,29 @@
  *
  * @module
  */
-import type { Metric } from "../spec/axes.ts";
+import { printedAt, printedChange } from "../printed.ts";
 import type { Bars, Forest, PublishedFigure } from "../spec/figures.ts";
-import { summarize } from "../statistics/sample.ts";
+import { FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
-  changesOf,
   type Condition,
   conditionsOf,
+  type Contrast,
+  type Estimate,
+  estimateOf,
+  fits,
+  isAt,
   metricOf,
-  provenanceOf,
-  publishedOf,
   type PublishedValue,
-  shownChange,
   type Study,
 } from "../study.ts";
 import {
   changeUnit,
   counted,
-  cutOff,
   decimal,
   intervalText,
-  printedDigits,
+  percent,
+  printedText,
   signed,
 } from "../tables/format.ts";
 import type { At } from "../tidy/table.ts";
@@ -32,46 +34,32 @@ import {
   axisTitle,
   labelAxes,
   labelOf,
-  LEAST_SEEDS,
   ordered,
   panelsOf,
   pick,
-  publishedChange,
   withOthers,
 } from "./panels.ts";
 import type { Chart } from "./theme.ts";
 import { type Row, type RowPanel, rowsChart } from "./rows_chart.ts";
 
 type Figure<T> = { readonly name: string; readonly spec: T };
+type Unlabelled = Omit<Row, "label">;
 
 /** A row for each condition, or for its difference from another: seeds, mean, interval, and the paper's. */
 export function forest(study: Study, { name, spec }: Figure<Forest>): Chart {
   const metric = metricOf(study, spec.metric);
   const against = spec.show === "values" ? null : spec.against ?? againstOf(study, spec.rows);
-  const all = conditionsOf(study, spec.metric, spec.where);
-  const rows = withOthers(all, spec.rows, spec.panels);
-  const compared = all.filter(({ at }) => against === null || !isAt(at, against));
-  const named = labelAxes(compared, rows);
-  const panels = panelsOf(study, compared, { axes: spec.panels, where: spec.where })
-    .map(({ at, title, members }): RowPanel => {
-      const synthetic = provenanceOf(study, { ...spec.where, ...at }).kind === "synthetic";
-      const sources = synthetic ? [] : spec.sources;
-      return {
-        title,
-        ours: true,
-        rows: ordered(study, members, rows).flatMap((condition) => {
-          const label = labelOf(study, condition.at, named);
-          const row = against === null
-            ? valueRow(study, { metric: spec.metric, condition, sources })
-            : changeRow(study, { metric: spec.metric, at: condition.at, against, sources });
-          return row === null ? [] : [{ label, ...row }];
-        }),
-      };
-    }).filter((panel) => panel.rows.length > 0);
+  const panels = measuredPanels(study, spec, {
+    isShown: ({ at }) => against === null || !isAt(at, against),
+    rowOf: ({ at }) => {
+      const { kind } = provenanceOf(study, { ...spec.where, ...at });
+      const sources = kind === "synthetic" ? [] : spec.sources;
+      return measuredRow(study, { metric: spec.metric, at, against }, sources);
+    },
+  });
   const printed = panels.some((panel) => panel.rows.some((row) => row.printed.length > 0));
   return rowsChart(panels, {
-    name,
-    title: spec.title,
+    ...{ name, title: spec.title, width: spec.width },
     subtitle: [
       "Rings: one seed each.",
       `Diamond and bar: mean and, ${intervalWords(study)}.`,
@@ -80,11 +68,8 @@ export function forest(study: Study, { name, spec }: Figure<Forest>): Chart {
       `${printed ? "; then the paper's" : ""}.`,
     ].join(" "),
     axis: axisTitle(metric, against === null ? undefined : placeOf(study, against)),
-    marks: "points",
     signed: against !== null,
-    width: spec.width,
     max: against === null ? metric.max : undefined,
-    own: false,
   });
 }
 
@@ -93,7 +78,7 @@ export function published(study: Study, { name, spec }: Figure<PublishedFigure>)
   const metric = metricOf(study, spec.metric);
   const own = study.published.filter((each) =>
     each.metric === spec.metric && spec.sources.includes(each.source) && each.value !== null &&
-    each.at[study.seeds] !== undefined && within(each.at, spec.where)
+    each.at[study.seeds] !== undefined && fits(each.at, spec.where)
   );
   const against = own.find((each) => each.against !== null)?.against ?? undefined;
   const panels = spec.sources.flatMap((source): RowPanel[] => {
@@ -107,62 +92,44 @@ export function published(study: Study, { name, spec }: Figure<PublishedFigure>)
     return [{
       title: paperTitle(study, { source, values, rows }),
       ours: false,
-      rows: [...groups].map(([label, each]) => ({
-        label,
-        ...rowOf(each.map(({ value }) => value!), {
-          study,
-          metric,
-          signed: against !== undefined,
-          shown: (value) => value,
-        }),
-      })),
+      rows: [...groups].map(([label, each]) => {
+        const own = each.map(({ value }) => value!);
+        const estimate = { ...summarize(own, study.confidence), values: own };
+        const number = against === undefined ? decimal : signed;
+        return { label, ...intervalRow(estimate, metric.digits, number) };
+      }),
     }];
   });
   const { reading_error: error } = study.paper;
   return rowsChart(panels, {
-    name,
-    title: spec.title,
+    ...{ name, title: spec.title, width: spec.width },
     subtitle: "Not our runs. Rings: one seed each" +
       `${error > 0 ? `, read off the paper's figures to about ${error}` : ""}. Diamond and bar: ` +
       `mean and, ${intervalWords(study)}. Numbers: mean [interval], seeds.`,
     axis: axisTitle(metric, against && placeOf(study, against)),
-    marks: "points",
     signed: against !== undefined,
-    width: spec.width,
     max: against === undefined ? metric.max : undefined,
-    own: false,
   });
 }
 
 /** Means as bars, and what the paper prints in panels of its own. */
 export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
   const metric = metricOf(study, spec.metric);
-  const all = conditionsOf(study, spec.metric, spec.where);
-  const rows = withOthers(all, spec.rows, spec.panels);
-  const named = labelAxes(all, rows);
   const against = spec.change ? againstOf(study, spec.rows) : null;
-  const ours = panelsOf(study, all, { axes: spec.panels, where: spec.where })
-    .map(({ title, members }): RowPanel => ({
-      title,
-      ours: true,
-      rows: ordered(study, members, rows).map((condition) => {
-        const row = valueRow(study, { metric: spec.metric, condition, sources: [] });
-        const change = against === null || isAt(condition.at, against)
-          ? null
-          : changeRow(study, { metric: spec.metric, at: condition.at, against, sources: [] });
-        const label = labelOf(study, condition.at, named);
-        if (change === null) return { label, ...row };
-        return {
-          label,
-          ...row,
-          text: `${row.text}; ${change.text.replace(/, \d+ seeds?$/, "")} ${changeUnit(metric)}`,
-        };
-      }),
-    }));
+  const ours = measuredPanels(study, spec, {
+    rowOf: ({ at }) => {
+      const row = measuredRow(study, { metric: spec.metric, at, against: null });
+      const change = against === null || isAt(at, against)
+        ? null
+        : measuredRow(study, { metric: spec.metric, at, against });
+      if (row === null || change === null) return row;
+      const text = `${change.text.replace(/, \d+ seeds?$/, "")} ${changeUnit(metric)}`;
+      return { ...row, text: `${row.text}; ${text}` };
+    },
+  });
   const theirs = printedPanels(study, spec);
   return rowsChart([...ours, ...theirs], {
-    name,
-    title: spec.title,
+    ...{ name, title: spec.title, width: spec.width },
     subtitle: `Bars: means over seeds. Rules: ${intervalWords(study)}. Numbers: mean ± standard ` +
       "deviation, seeds" +
       (against === null ? "." : "; change under the same seed, its interval.") +
@@ -170,12 +137,30 @@ export function bars(study: Study, { name, spec }: Figure<Bars>): Chart {
     axis: axisTitle(metric),
     // What it is counted in is the paper's matter: it need not be our unit.
     printedAxis: `${metric.title}, as the paper printed it`,
-    marks: "bars",
-    signed: false,
-    width: spec.width,
+    bars: true,
     max: metric.max,
     own: spec.axis === "own",
   });
+}
+
+/** What was measured, a panel for each place; a condition without a row is left out. */
+function measuredPanels(study: Study, spec: Forest | Bars, { isShown = () => true, rowOf }: {
+  readonly isShown?: (condition: Condition) => boolean;
+  readonly rowOf: (condition: Condition) => Unlabelled | null;
+}): RowPanel[] {
+  const all = conditionsOf(study, spec.metric, spec.where);
+  const rows = withOthers(all, spec.rows, spec.panels);
+  const shown = all.filter(isShown);
+  const named = labelAxes(shown, rows);
+  return panelsOf(study, shown, { axes: spec.panels, where: spec.where })
+    .map(({ title, members }): RowPanel => ({
+      title,
+      ours: true,
+      rows: ordered(study, members, rows).flatMap((condition) => {
+        const row = rowOf(condition);
+        return row === null ? [] : [{ label: labelOf(study, condition.at, named), ...row }];
+      }),
+    })).filter((panel) => panel.rows.length > 0);
 }
 
 /** What the paper prints, a panel for each source and place. */
@@ -183,9 +168,8 @@ function printedPanels(study: Study, spec: Bars): RowPanel[] {
   return spec.sources.flatMap((source): RowPanel[] => {
     const values = study.published.filter((each) =>
       each.metric === spec.metric && each.source === source && each.value !== null &&
-      each.against === null && within(each.at, spec.where)
+      each.against === null && fits(each.at, spec.where)
     );
-    if (values.length === 0) return [];
     const own = withOthers(values, spec.rows, spec.panels);
     return [...Map.groupBy(values, ({ at }) => labelOf(study, at, spec.panels)).values()]
       .map((each) => ({
@@ -193,111 +177,59 @@ function printedPanels(study: Study, spec: Bars): RowPanel[] {
         ours: false,
         rows: ordered(study, each, own).map((value) => ({
           label: labelOf(study, value.at, labelAxes(values, own)),
-          values: [],
-          mean: value.value!,
-          interval: null,
-          printed: [],
+          ...{ values: [], mean: value.value!, interval: null, printed: [] },
           text: printedText(value),
         })),
       }));
   });
 }
 
-/** A condition's own values. */
-function valueRow(
+/** A condition's values, or its differences from another; `null` if no run says anything of them. */
+function measuredRow(
   study: Study,
-  { metric: name, condition, sources }: {
-    readonly metric: string;
-    readonly condition: Condition;
-    readonly sources: readonly string[];
-  },
-): Omit<Row, "label"> {
-  const metric = metricOf(study, name);
-  const { at, runs, mean, n } = condition;
-  const printed = sources.map((source) => publishedOf(study, { metric: name, at, source }))
-    .filter((each) => typeof each?.value === "number") as PublishedValue[];
-  const sd = condition.sd === null ? "" : ` ± ${decimal(condition.sd, metric.digits)}`;
-  return {
-    values: runs.map(({ value }) => value),
-    mean,
-    interval: n < LEAST_SEEDS || condition.interval === null
-      ? null
-      : cutOff(metric, condition.interval),
-    printed: printed.map(({ value }) => value!),
-    text: [
-      `${decimal(mean, metric.digits)}${sd}, ${counted(n, "seed")}`,
-      ...printed.map((each) => `${each.source}: ${printedText(each)}`),
-    ].join("; "),
-  };
-}
-
-/** A condition's differences from another; `null` if no seed has both. */
-function changeRow(
-  study: Study,
-  { metric: name, at, against, sources }: {
-    readonly metric: string;
-    readonly at: At;
-    readonly against: At;
-    readonly sources: readonly string[];
-  },
-): Omit<Row, "label"> | null {
-  const metric = metricOf(study, name);
-  const values = changesOf(study, { metric: name, at, against }).map(({ value }) => value);
-  if (values.length === 0) return null;
+  contrast: Contrast,
+  sources: readonly string[] = [],
+): Unlabelled | null {
+  const { metric: name, at, against } = contrast;
+  const estimate = estimateOf(study, contrast);
+  if (estimate === null) return null;
   const printed = sources.flatMap((source) => {
-    const found = publishedChange(study, { metric: name, at, against, source });
-    return found === undefined ? [] : [{ ...found, source }];
+    const lookup = { metric: name, at, source };
+    if (against === null) {
+      const found = printedAt(study, lookup);
+      return found?.value == null ? [] : [{ value: found.value, text: printedText(found), source }];
+    }
+    const found = printedChange(study, { ...lookup, against });
+    if (found === undefined) return [];
+    return [{ value: found.value, text: signed(found.value, found.digits), source }];
   });
-  const row = rowOf(values, {
-    study,
-    metric,
-    signed: true,
-    shown: (value) => shownChange(metric, value),
-  });
+  const { digits } = metricOf(study, name);
+  const row = against === null
+    ? spreadRow(estimate, digits)
+    : intervalRow(estimate, digits, signed);
   return {
     ...row,
     printed: printed.map(({ value }) => value),
-    text: [
-      row.text,
-      ...printed.map((each) =>
-        `${each.source}: ${signed(each.value, printedDigits(each.rounding))}`
-      ),
-    ].join("; "),
+    text: [row.text, ...printed.map(({ source, text }) => `${source}: ${text}`)].join("; "),
   };
 }
 
-/** A row of values that are summarised on one scale and shown on another. */
-function rowOf(
-  values: readonly number[],
-  { study, metric, signed: isSigned, shown }: {
-    readonly study: Study;
-    readonly metric: Metric;
-    readonly signed: boolean;
-    readonly shown: (value: number) => number;
-  },
-): Omit<Row, "label"> {
-  const { mean, n, interval } = summarize(values, study.confidence);
-  const ends = n < LEAST_SEEDS || interval === null
-    ? null
-    : [shown(interval[0]), shown(interval[1])] as const;
-  const number = isSigned ? signed : decimal;
-  const { digits } = metric;
-  return {
-    values: values.map(shown),
-    mean: shown(mean),
-    interval: ends,
-    printed: [],
-    text: number(shown(mean), digits) +
-      (ends === null ? "" : ` ${intervalText(ends, (end) => number(end, digits))}`) +
-      `, ${counted(n, "seed")}`,
-  };
+/** A row whose numbers are mean and standard deviation. */
+function spreadRow({ values, mean, sd, n, interval }: Estimate, digits: number): Unlabelled {
+  const spread = sd === null ? "" : ` ± ${decimal(sd, digits)}`;
+  const text = `${decimal(mean, digits)}${spread}, ${counted(n, "seed")}`;
+  return { values, mean, interval, printed: [], text };
 }
 
-/** `91.15 ± 0.08`, `about 62`. */
-function printedText({ value, spread, words, rounding }: PublishedValue): string {
-  const digits = printedDigits(rounding);
-  return (words === "" ? "" : `${words} `) + decimal(value!, digits) +
-    (spread === null ? "" : ` ± ${decimal(spread, digits)}`);
+/** A row whose numbers are mean and interval. */
+function intervalRow(
+  { values, mean, n, interval }: Estimate,
+  digits: number,
+  number: typeof signed,
+): Unlabelled {
+  const ends = interval === null ? "" : ` ${intervalText(interval, (end) => number(end, digits))}`;
+  const text = `${number(mean, digits)}${ends}, ${counted(n, "seed")}`;
+  return { values, mean, interval, printed: [], text };
 }
 
 /** Names a panel of what the paper printed. */
@@ -321,22 +253,11 @@ function axesOf(values: readonly PublishedValue[], rows: readonly string[]): str
   );
 }
 
-function within(at: At, where: Forest["where"]): boolean {
-  return Object.entries(where).every(([axis, allowed]) =>
-    at[axis] === undefined || [allowed].flat().map(String).includes(at[axis])
-  );
-}
-
-function isAt(at: At, place: At): boolean {
-  return Object.entries(place).every(([axis, value]) => at[axis] === value);
-}
-
 function placeOf(study: Study, at: At): string {
   return labelOf(study, at, Object.keys(at));
 }
 
 function intervalWords({ confidence }: Study): string {
-  return `from ${LEAST_SEEDS} seeds on, the ${
-    decimal(100 * confidence, 0)
-  }\u00a0% Student t interval`;
+  const level = percent(confidence).replace(" ", "\u00a0");
+  return `from ${FEWEST_FOR_INTERVAL} seeds on, the ${level} Student t interval`;
 }

@@ -8,8 +8,8 @@ import {
   COLOURS,
   emptyChart,
   INK,
+  layer,
   panelTitle,
-  rowAxis,
   textWidth,
   titleOf,
 } from "./theme.ts";
@@ -36,28 +36,39 @@ export interface RowPanel {
 }
 
 /** What a chart of rows is called, and how it is drawn. */
-export interface RowsOptions {
+interface RowsOptions {
   readonly name: string;
   readonly title: string;
   readonly subtitle: string;
   readonly axis: string;
   /** Of a panel of printed values with an axis of its own. */
   readonly printedAxis?: string;
-  readonly marks: "points" | "bars";
+  /** Whether means are drawn as bars, without seeds. */
+  readonly bars?: boolean;
   /** Whether values are differences, around zero. */
-  readonly signed: boolean;
+  readonly signed?: boolean;
   /** Pixels of the plotting area. */
   readonly width: number;
   /** No axis goes beyond it. */
   readonly max: number | undefined;
   /** Whether each panel has an axis of its own. */
-  readonly own: boolean;
+  readonly own?: boolean;
 }
 
 type Domain = readonly [number, number];
 
 const ROW_HEIGHT = 34;
 const TEXT_GAP = 14;
+
+const ZERO = { type: "rule", color: INK, strokeWidth: 1.2 };
+const INTERVAL = { type: "rule", color: INK, strokeWidth: 2 };
+const BAR = { type: "bar", height: 16, color: COLOURS[0] };
+/** Hollow, since colour alone must not tell ours and the paper's apart. */
+const PRINTED_BAR = { type: "bar", height: 16, fill: null, stroke: COLOURS[1], strokeWidth: 1.6 };
+const POINT = { type: "point", opacity: 1, filled: false };
+const PRINTED = { ...POINT, shape: "square", color: COLOURS[1], strokeWidth: 2, size: 80 };
+const MEAN = { ...POINT, shape: "diamond", filled: true, color: INK, size: 90 };
+const SEED = { ...POINT, shape: "circle", color: COLOURS[0], strokeWidth: 1.6, size: 46 };
 
 /** All panels below each other, on one axis unless they are not compared. */
 export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Chart {
@@ -81,7 +92,7 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
       spacing: 18,
       resolve: { scale: { x: "independent" } },
       vconcat: panels.map((panel, index) => {
-        const last = options.own || index === panels.length - 1;
+        const last = options.own === true || index === panels.length - 1;
         return panelSpec(panel, { ...options, domain: domains[index]!, extent, beside, last });
       }),
     },
@@ -89,17 +100,17 @@ export function rowsChart(panels: readonly RowPanel[], options: RowsOptions): Ch
 }
 
 /** Covers every seed, interval and printed value, and zero where it has a meaning. */
-function domainOf(rows: readonly Row[], { marks, signed, max = Infinity }: RowsOptions): Domain {
+function domainOf(rows: readonly Row[], { bars, signed, max = Infinity }: RowsOptions): Domain {
   const values = [
-    ...marks === "bars" || signed ? [0] : [],
+    ...bars || signed ? [0] : [],
     ...rows.flatMap((row) => [...row.values, row.mean, ...row.interval ?? [], ...row.printed]),
   ];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (marks === "bars" && max < Infinity) return [low, max];
+  if (bars && max < Infinity) return [low, max];
   const margin = 0.04 * (high - low || Math.abs(high) || 1);
   const from = low - margin;
   return [
-    low >= 0 && !signed && (marks === "bars" || from < 0) ? 0 : from,
+    low >= 0 && !signed && (bars || from < 0) ? 0 : from,
     Math.min(max, high + margin),
   ];
 }
@@ -113,7 +124,7 @@ function panelSpec(
     readonly last: boolean;
   },
 ): Record<string, unknown> {
-  const { domain, extent, width, last, marks, signed } = options;
+  const { domain, extent, width, last, bars, signed } = options;
   const x = (field: string) => ({
     field,
     type: "quantitative",
@@ -129,93 +140,33 @@ function panelSpec(
       domain: last,
     },
   });
-  const y = rowAxis(rows.map(({ label }) => label), extent);
-  const lower = marks === "bars" ? 0 : 6;
-  const at = (field: string, values: readonly number[], { label }: Row) =>
-    values.map((value) => ({ label, [field]: value }));
-  const points = (values: readonly unknown[], field: string, mark: Record<string, unknown>) =>
-    values.length === 0 ? [] : [{
-      data: { values },
-      mark: { type: "point", opacity: 1, ...mark },
-      encoding: { x: x(field), y },
-    }];
+  const labels = { minExtent: extent, maxExtent: extent, labelPadding: 8 };
+  const y = {
+    ...{ field: "label", type: "nominal", sort: rows.map(({ label }) => label) },
+    axis: { title: null, domain: false, ticks: false, ...labels },
+  };
+  const lower = bars ? 0 : 6;
   const main = rows.map(({ label, mean, text }) => ({ label, mean, text }));
-  const seeds = rows.flatMap((row) => at("value", row.values, row));
-  const printed = rows.flatMap((row) => at("printed", row.printed, row));
+  const each = (field: "values" | "printed") =>
+    rows.flatMap((row) => row[field].map((value) => ({ label: row.label, value })));
+  const intervals = rows.flatMap(({ label, interval }) =>
+    interval === null ? [] : [{ label, low: interval[0], high: interval[1] }]
+  );
+  const text = { type: "text", align: "left", x: width + TEXT_GAP, fontSize: 12, color: INK };
   return {
     title: panelTitle(title, extent + width + options.beside),
     width,
     height: ROW_HEIGHT * rows.length,
     layer: [
-      ...signed
-        ? [{
-          data: { values: [{ zero: 0 }] },
-          mark: { type: "rule", color: INK, strokeWidth: 1.2 },
-          encoding: { x: x("zero") },
-        }]
-        : [],
-      ...marks === "bars" ? [barLayer(main, { x: x("mean"), y, ours })] : [],
-      intervalLayer(rows, { x, y, lower }),
-      ...points(printed, "printed", {
-        shape: "square",
-        filled: false,
-        color: COLOURS[1],
-        strokeWidth: 2,
-        size: 80,
-        yOffset: lower,
+      ...layer(signed ? [{ zero: 0 }] : [], ZERO, { x: x("zero") }),
+      ...layer(bars ? main : [], ours ? BAR : PRINTED_BAR, { x: x("mean"), y }),
+      ...layer(intervals, { ...INTERVAL, yOffset: lower, y2Offset: lower }, {
+        ...{ x: x("low"), x2: { field: "high" }, y },
       }),
-      ...marks === "points"
-        ? [
-          ...points(main, "mean", {
-            shape: "diamond",
-            filled: true,
-            color: INK,
-            size: 90,
-            yOffset: lower,
-          }),
-          ...points(seeds, "value", {
-            shape: "circle",
-            filled: false,
-            color: COLOURS[0],
-            strokeWidth: 1.6,
-            size: 46,
-            yOffset: -lower,
-          }),
-        ]
-        : [],
-      {
-        data: { values: main },
-        mark: { type: "text", align: "left", x: width + TEXT_GAP, fontSize: 12, color: INK },
-        encoding: { text: { field: "text" }, y },
-      },
+      ...layer(each("printed"), { ...PRINTED, yOffset: lower }, { x: x("value"), y }),
+      ...layer(bars ? [] : main, { ...MEAN, yOffset: lower }, { x: x("mean"), y }),
+      ...layer(bars ? [] : each("values"), { ...SEED, yOffset: -lower }, { x: x("value"), y }),
+      ...layer(main, text, { text: { field: "text" }, y }),
     ],
-  };
-}
-
-/** Bars; the paper's are hollow, since colour alone must not tell them apart. */
-function barLayer(
-  values: readonly unknown[],
-  { x, y, ours }: { readonly x: unknown; readonly y: unknown; readonly ours: boolean },
-): Record<string, unknown> {
-  const look = ours ? { color: COLOURS[0] } : { fill: null, stroke: COLOURS[1], strokeWidth: 1.6 };
-  return { data: { values }, mark: { type: "bar", height: 16, ...look }, encoding: { x, y } };
-}
-
-function intervalLayer(
-  rows: readonly Row[],
-  { x, y, lower }: {
-    readonly x: (field: string) => unknown;
-    readonly y: unknown;
-    readonly lower: number;
-  },
-): Record<string, unknown> {
-  return {
-    data: {
-      values: rows.flatMap(({ label, interval }) =>
-        interval === null ? [] : [{ label, low: interval[0], high: interval[1] }]
-      ),
-    },
-    mark: { type: "rule", color: INK, strokeWidth: 2, yOffset: lower, y2Offset: lower },
-    encoding: { x: x("low"), x2: { field: "high" }, y },
   };
 }

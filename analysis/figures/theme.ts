@@ -21,7 +21,7 @@ export const COLOURS = [
   "#6B6B6B",
 ] as const;
 /** Colour is never the only sign: each series has its own shape or dash as well. */
-export const SHAPES = [
+const SHAPES = [
   "circle",
   "square",
   "triangle-up",
@@ -31,7 +31,7 @@ export const SHAPES = [
   "triangle-right",
   "triangle-left",
 ] as const;
-export const DASHES = [
+const DASHES = [
   [1, 0],
   [6, 3],
   [2, 2],
@@ -116,23 +116,6 @@ export function seriesLook(index: number): {
   };
 }
 
-/** The vertical axis of a panel with a labelled row for each entry, its labels `extent` pixels wide. */
-export function rowAxis(labels: readonly string[], extent: number): Record<string, unknown> {
-  return {
-    field: "label",
-    type: "nominal",
-    sort: labels,
-    axis: {
-      title: null,
-      domain: false,
-      ticks: false,
-      minExtent: extent,
-      maxExtent: extent,
-      labelPadding: 8,
-    },
-  };
-}
-
 /** Breaks a text into lines of at most `width` characters, at spaces. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -188,6 +171,11 @@ export function panelTitle(text: string, width: number, lines = 1): Record<strin
 /** The lines of a panel's title. */
 export function panelLines(text: string, width: number): string[] {
   return wrapText(text, width / 7);
+}
+
+/** A layer of a chart; none of nothing. */
+export function layer(values: readonly unknown[], mark: object, encoding: object): object[] {
+  return values.length === 0 ? [] : [{ data: { values }, mark, encoding }];
 }
 
 /** A figure of nothing, which says so. */

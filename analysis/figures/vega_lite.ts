@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Violation } from "../../pipeline/stage.ts";
 import type { VegaLite } from "../spec/figures.ts";
 import type { Study } from "../study.ts";
 import type { TidyTable } from "../tidy/table.ts";
@@ -27,21 +28,15 @@ export function vegaLite(study: Study, { name, spec }: { name: string; spec: Veg
   };
 }
 
-/** One thing that a specification may not have, and where. */
-export interface Refusal {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
 /**
  * What keeps a specification from being drawn from the tidy tables alone, with the same bits each
  * time: other data, links and images, chance, clock and screen.
  */
-export function vegaLiteRefusals(
+export function vegaLiteViolations(
   spec: Readonly<Record<string, unknown>>,
   tables?: readonly string[],
-): Refusal[] {
-  const found: Refusal[] = [];
+): Violation[] {
+  const found: Violation[] = [];
   walk(spec, ({ key, value, path }) => {
     const refuse = (message: string) => found.push({ path, message });
     if (key === "data") {

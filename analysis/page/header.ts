@@ -5,7 +5,8 @@
  * @module
  */
 import { type Html, html } from "../../pipeline/html.ts";
-import { atOf, keyOf, provenanceOf, type Study, titleOf } from "../study.ts";
+import { provenanceOf } from "../provenance.ts";
+import { atOf, keyOf, type Study, titleOf } from "../study.ts";
 import { counted } from "../tables/format.ts";
 import { type Merged, traceLink } from "./merge.ts";
 

@@ -5,7 +5,16 @@
  * @module
  */
 import { z } from "zod";
-import { ordered } from "./ordered.ts";
+
+/**
+ * The schema of a map whose order is shown: its parsed value is the list of its entries, since a stage
+ * gets its params with sorted keys.
+ */
+export function ordered<T>(schema: z.ZodType<Record<string, T>>) {
+  return schema.transform((map): readonly (readonly [name: string, value: T])[] =>
+    Object.entries(map)
+  );
+}
 
 const text = z.string().min(1);
 

@@ -5,102 +5,69 @@
  * @module
  */
 import type { Surroundings, Violation } from "../../pipeline/stage.ts";
-import { suggestion } from "../../pipeline/suggestion.ts";
 import { askedBy, comparisonsOf } from "../claims/expected.ts";
 import { keyOf, partsOf } from "../study.ts";
-import { AGAINST, publishedValues } from "../tidy/study_of.ts";
-import type { Axes, Metrics } from "./axes.ts";
+import { AGAINST, publishedValues } from "../printed.ts";
+import type { StudyParams } from "../tidy/study_of.ts";
 import type { Claim, Comparison } from "./claims.ts";
-import type { Paper, Published } from "./published.ts";
+import { type Known, type KnownTable, measuredTables, Names, type Path } from "./names.ts";
+import { PUBLISHED_COLUMNS } from "./published.ts";
 import { BUILT_IN, type ListTable, type SummaryTable, type Tables } from "./tables.ts";
 
 /** What is checked: the parts of an aggregate's params that name something. */
-export interface Named {
-  readonly seeds: string;
-  readonly axes: Axes;
-  readonly metrics: Metrics;
-  readonly published: Published;
-  readonly paper: Paper;
+export interface Named extends Omit<StudyParams, "title" | "confidence"> {
   readonly claims: readonly Claim[];
   readonly elsewhere: readonly Claim[];
   readonly tables: Tables;
 }
 
-type Path = Violation["path"];
-
-/** What can be named: axes with the values of any profile, and what the inputs measure. */
-export interface Known {
-  readonly axes: Surroundings["axes"];
-  readonly tables: ReadonlyMap<string, KnownTable>;
-}
-
-export interface KnownTable {
-  readonly columns: readonly string[];
-  /** Axes that all of its rows have. */
-  readonly axes: readonly string[];
-  /** Whether rows may have other axes too: models that were measured beside each other. */
-  readonly open: boolean;
-}
-
-/** What an aggregate's inputs measure. */
-export function knownOf({ axes, inputs }: Surroundings): Known {
-  const tables = new Map<string, KnownTable>();
-  for (const { each, measures } of Object.values(inputs).flat()) {
-    for (const [name, columns] of Object.entries(measures)) {
-      const before = tables.get(name);
-      const own = columns.filter((column) => column !== "*" && !each.includes(column));
-      tables.set(name, {
-        columns: [...new Set([...before?.columns ?? [], ...own])],
-        axes: [...new Set([...before?.axes ?? [], ...each])],
-        open: before?.open === true || columns.includes("*"),
-      });
-    }
-  }
-  return { axes, tables };
-}
-
 /** Everything that names what is not there, at the key that names it. */
-export function checkNames(named: Named, known: Known): Violation[] {
-  const checker = new Checker(named, known);
-  checker.axes();
-  checker.metrics();
-  checker.published();
-  checker.paper();
-  named.claims.forEach((claim, index) => checker.claim(claim, index));
-  for (const [name, spec] of Object.entries(named.tables)) {
-    if (BUILT_IN.includes(name) || name.startsWith("every_")) {
-      checker.found.push({
-        path: ["tables", name],
-        message: "must have another name: every analysis has a table of this one",
-      });
-    }
-    if ("list" in spec) checker.list(["tables", name], spec);
-    else checker.summary(["tables", name], spec);
-  }
+export function checkNames(named: Named, { axes, inputs }: Surroundings): Violation[] {
+  const checker = new Checker(named, {
+    axes,
+    tables: measuredTables(Object.values(inputs).flat()),
+    metrics: Object.keys(named.metrics),
+    sources: [...new Set(named.published.map(({ source }) => source))],
+  });
+  checker.all();
   if (checker.found.length === 0) checker.questions();
   return checker.found;
 }
 
-class Checker {
-  readonly found: Violation[] = [];
+class Checker extends Names {
   readonly #named: Named;
-  readonly #known: Known;
   /** A metric's table; `undefined` where that is not known. */
   readonly #tableOf = (metric: string | undefined): KnownTable | undefined =>
-    this.#known.tables.get(this.#named.metrics[metric ?? ""]?.table ?? "");
+    this.known.tables?.get(this.#named.metrics[metric ?? ""]?.table ?? "");
 
   constructor(named: Named, known: Known) {
+    super(known);
     this.#named = named;
-    this.#known = known;
+  }
+
+  all(): void {
+    this.axes();
+    this.metrics();
+    this.published();
+    this.paper();
+    this.#named.claims.forEach((claim, index) => this.claim(claim, index));
+    for (const [name, spec] of Object.entries(this.#named.tables)) {
+      const path = ["tables", name];
+      if (BUILT_IN.includes(name) || name.startsWith("every_")) {
+        this.add(path, "must have another name: every analysis has a table of this one");
+      }
+      if ("list" in spec) this.list(path, spec);
+      else this.summary(path, spec);
+    }
   }
 
   axes(): void {
     const { axes, seeds } = this.#named;
-    if (seeds !== "seed") this.#axis(["seeds"], seeds);
+    if (seeds !== "seed") this.axis(["seeds"], seeds);
     for (const [axis, { baseline, values }] of axes) {
-      if (!this.#axis(["axes", axis], axis)) continue;
-      for (const [value] of values) this.#value(["axes", axis, "values", value], axis, value);
-      if (baseline !== undefined) this.#value(["axes", axis, "baseline"], axis, baseline);
+      if (!this.axis(["axes", axis], axis)) continue;
+      for (const [value] of values) this.value(["axes", axis, "values", value], axis, value);
+      if (baseline !== undefined) this.value(["axes", axis, "baseline"], axis, baseline);
     }
   }
 
@@ -108,39 +75,36 @@ class Checker {
     for (const [name, metric] of Object.entries(this.#named.metrics)) {
       const path = ["metrics", name];
       const written = metric.table === "runs" ? path : [...path, "table"];
-      const table = this.#table(written, metric.table);
+      const table = this.table(written, metric.table);
       if (table === undefined) continue;
       const column = metric.column ?? name;
-      this.#column(metric.column === undefined ? path : [...path, "column"], column, table);
-      metric.same.forEach((each, i) => this.#column([...path, "same", i], each, table));
-      if (metric.within !== undefined) this.#column([...path, "within"], metric.within, table);
-      this.#at([...path, "floor"], metric.floor ?? {}, table);
+      this.column(metric.column === undefined ? path : [...path, "column"], column, table);
+      metric.same.forEach((each, i) => this.column([...path, "same", i], each, table));
+      if (metric.within !== undefined) this.column([...path, "within"], metric.within, table);
+      this.where([...path, "floor"], metric.floor, table);
     }
   }
 
   published(): void {
-    const fixed = ["source", "page", "metric", "value", "spread", "n", "words"];
     const metrics = this.#metricsAnywhere();
     this.#named.published.forEach((row, index) => {
       const path = ["published", index];
-      this.#oneOf([...path, "metric"], row.metric, { what: "metric", possible: metrics });
+      this.oneOf([...path, "metric"], row.metric, { what: "metric", possible: metrics });
       for (const [column, value] of Object.entries(row)) {
-        if (fixed.includes(column)) continue;
+        if (PUBLISHED_COLUMNS.some((each) => each === column)) continue;
         const axis = column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
-        const isKnown = this.#oneOf([...path, column], axis, {
-          what: "axis",
-          possible: Object.keys(this.#known.axes),
-        });
-        if (isKnown && value !== "") this.#value([...path, column], axis, String(value));
+        if (this.axis([...path, column], axis) && value !== "") {
+          this.value([...path, column], axis, String(value));
+        }
       }
     });
   }
 
   /** Metrics described here, and those of claims that are judged elsewhere by the same numbers. */
   #metricsAnywhere(): string[] {
-    const elsewhere = this.#named.elsewhere.flatMap((
-      claim,
-    ) => [claim.metric, ...claim.compare.map(({ metric }) => metric)]);
+    const elsewhere = this.#named.elsewhere.flatMap(({ metric, compare }) => [
+      ...[metric, ...compare.map((each) => each.metric)],
+    ]);
     return [
       ...Object.keys(this.#named.metrics),
       ...elsewhere.filter((metric) => metric !== undefined),
@@ -150,22 +114,21 @@ class Checker {
   paper(): void {
     this.#named.paper.whole.forEach(({ at, column }, index) => {
       const path = ["paper", "whole", index];
-      this.#at([...path, "at"], at);
-      const table = this.#known.tables.get("corpora");
-      if (table !== undefined) this.#column([...path, "column"], column, table);
+      this.where([...path, "at"], at);
+      this.column([...path, "column"], column, this.known.tables?.get("corpora"));
     });
     this.#named.paper.size.forEach((size, index) => {
       const path = ["paper", "size", index];
-      this.#at([...path, "at"], size.at);
-      const table = this.#known.tables.get(size.table);
+      this.where([...path, "at"], size.at);
+      const table = this.known.tables?.get(size.table);
       if (table === undefined) {
         // The sizes of models are often written once, for aggregates of which one knows no sizes.
-        if (size.table !== "runs") this.#table([...path, "table"], size.table);
+        if (size.table !== "runs") this.table([...path, "table"], size.table);
         return;
       }
       for (const kind of ["equals", "at_least"] as const) {
         for (const column of Object.keys(size[kind])) {
-          this.#column([...path, kind, column], column, table);
+          this.column([...path, kind, column], column, table);
         }
       }
     });
@@ -174,14 +137,14 @@ class Checker {
   claim(claim: Claim, index: number): void {
     const path = ["claims", index];
     const twin = this.#named.claims.findIndex(({ id }) => id === claim.id);
-    if (twin < index) this.#add([...path, "id"], `two claims are called "${claim.id}"`);
+    if (twin < index) this.add([...path, "id"], `two claims are called "${claim.id}"`);
     this.#parts(path, claim, claim.metric);
     claim.compare.forEach((own, each) => {
       const place = [...path, "compare", each];
       const written = Object.keys(own).length === 0 ? path : place;
       const metric = own.metric ?? claim.metric;
       this.#parts(place, own, metric);
-      if (metric === undefined) return this.#add(place, "a comparison must have a metric");
+      if (metric === undefined) return this.add(place, "a comparison must have a metric");
       this.#sides(written, comparisonsOf(claim)[each]!);
       const over = { ...claim.over, ...own.over };
       const named = { ...claim.at, ...own.at, ...over };
@@ -191,7 +154,7 @@ class Checker {
       if (lacking.length === 0) {
         return;
       }
-      this.#add(
+      this.add(
         written,
         `at must name a value of every axis of the metric's runs but ${this.#named.seeds}, found ` +
           `none of ${lacking.join(" or ")}; name it, or average over its values with over`,
@@ -204,11 +167,11 @@ class Checker {
     const { at, against, than, over, test } = comparison;
     const { seeds } = this.#named;
     if ([at, against ?? {}, than ?? {}, over].some((part) => seeds in part)) {
-      this.#add(path, `a comparison must be of all values of ${seeds}, found some of them named`);
+      this.add(path, `a comparison must be of all values of ${seeds}, found some of them named`);
     }
     if (against === null) {
       if (test === "difference" || test === "sign") {
-        this.#add(
+        this.add(
           path,
           `the test ${test} needs against, found none; name what differs in the condition to ` +
             "compare with, or judge the values themselves by the test within",
@@ -219,21 +182,21 @@ class Checker {
     const same = partsOf(comparison).find(({ place, minus }) => keyOf(place) === keyOf(minus!));
     if (same === undefined) return;
     const place = Object.entries(same.place).map(([axis, value]) => `${axis} ${value}`).join(", ");
-    this.#add(path, `against must differ from at, found ${place} compared with itself`);
+    this.add(path, `against must differ from at, found ${place} compared with itself`);
   }
 
   /** What a claim and its comparisons may both say. */
   #parts(path: Path, own: Claim | Claim["compare"][number], metric: string | undefined): void {
-    if (own.metric !== undefined) this.#metric([...path, "metric"], own.metric);
+    if (own.metric !== undefined) this.metric([...path, "metric"], own.metric);
     const table = this.#tableOf(metric);
     for (const part of ["at", "against", "than"] as const) {
-      this.#at([...path, part], own[part] ?? {}, table);
+      this.where([...path, part], own[part], table);
     }
     for (const [axis, values] of Object.entries(own.over ?? {})) {
-      if (!this.#axis([...path, "over", axis], axis, table)) continue;
-      values.forEach((value, i) => this.#value([...path, "over", axis, i], axis, value));
+      if (!this.axis([...path, "over", axis], axis, table)) continue;
+      values.forEach((value, i) => this.value([...path, "over", axis, i], axis, value));
     }
-    if (typeof own.printed === "string") this.#source([...path, "printed"], own.printed);
+    if (typeof own.printed === "string") this.source([...path, "printed"], own.printed);
   }
 
   /** Whether each claim has what its test needs; asked once all names are known. */
@@ -245,126 +208,54 @@ class Checker {
         askedBy(claim, prints);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        this.#add(["claims", index], error.message.replace(/^\w+: /, ""));
+        this.add(["claims", index], error.message.replace(/^\w+: /, ""));
       }
     });
   }
 
   summary(path: Path, spec: SummaryTable): void {
-    const table = this.#table(spec.table === "runs" ? path : [...path, "table"], spec.table);
+    const table = this.table(spec.table === "runs" ? path : [...path, "table"], spec.table);
     if (table === undefined) return;
-    this.#where([...path, "where"], spec.where, table);
+    this.where([...path, "where"], spec.where, table);
     spec.rows.forEach((axis, i) => {
-      this.#axis([...path, "rows", i], axis, table);
-      if (spec.rows.indexOf(axis) < i) this.#add([...path, "rows", i], `"${axis}" is there twice`);
+      this.axis([...path, "rows", i], axis, table);
+      if (spec.rows.indexOf(axis) < i) this.add([...path, "rows", i], `"${axis}" is there twice`);
     });
     if (spec.across !== undefined) {
-      this.#axis([...path, "across"], spec.across, table);
+      this.axis([...path, "across"], spec.across, table);
       if (spec.rows.includes(spec.across)) {
-        this.#add([...path, "across"], `must be no axis of rows, found "${spec.across}"`);
+        this.add([...path, "across"], `must be no axis of rows, found "${spec.across}"`);
       }
     }
-    if (spec.published !== undefined) this.#source([...path, "published"], spec.published);
+    if (spec.published !== undefined) this.source([...path, "published"], spec.published);
     spec.columns.forEach((measure, i) => {
       const place = [...path, "columns", i];
-      if (measure.metric !== undefined) this.#metric([...place, "metric"], measure.metric);
-      if (measure.column !== undefined) this.#column([...place, "column"], measure.column, table);
-      if (measure.source !== undefined) this.#source([...place, "source"], measure.source);
+      if (measure.metric !== undefined) this.metric([...place, "metric"], measure.metric);
+      if (measure.column !== undefined) this.column([...place, "column"], measure.column, table);
+      if (measure.source !== undefined) this.source([...place, "source"], measure.source);
       const own = this.#tableOf(measure.metric) ?? table;
-      this.#at([...place, "against"], measure.against ?? {}, own);
+      this.where([...place, "against"], measure.against, own);
       measure.over.forEach((axis, each) => {
-        this.#axis([...place, "over", each], axis, own);
+        this.axis([...place, "over", each], axis, own);
         if (![...spec.rows, spec.across].includes(axis)) return;
-        this.#add(
+        this.add(
           [...place, "over", each],
           `must be an axis that has no rows or columns of its own, found "${axis}"`,
         );
       });
-      this.#where([...place, "where"], measure.where ?? {}, own);
+      this.where([...place, "where"], measure.where, own);
     });
   }
 
   list(path: Path, spec: ListTable): void {
-    const table = this.#table([...path, "list"], spec.list);
+    const table = this.table([...path, "list"], spec.list);
     if (table === undefined) return;
-    this.#where([...path, "where"], spec.where, table);
-    if (spec.group !== undefined) this.#axis([...path, "group"], spec.group, table);
-    const possible = [...this.#columns(table), ...Object.keys(this.#named.metrics)];
+    this.where([...path, "where"], spec.where, table);
+    if (spec.group !== undefined) this.axis([...path, "group"], spec.group, table);
+    const axes = table.open ? Object.keys(this.known.axes) : table.axes;
+    const possible = [...table.columns, ...axes, ...Object.keys(this.#named.metrics)];
     spec.columns.forEach(({ column }, i) =>
-      this.#oneOf([...path, "columns", i, "column"], column, { what: "column", possible })
+      this.oneOf([...path, "columns", i, "column"], column, { what: "column", possible })
     );
-  }
-
-  #add(path: Path, message: string): void {
-    this.found.push({ path, message });
-  }
-
-  #oneOf(
-    path: Path,
-    name: string,
-    { what, possible }: { what: string; possible: readonly string[] },
-  ): boolean {
-    if (possible.includes(name)) return true;
-    this.#add(path, `there is no ${what} "${name}"${suggestion(name, possible)}`);
-    return false;
-  }
-
-  /** An axis of the experiment, and of a table where one is given. */
-  #axis(path: Path, axis: string, table?: KnownTable): boolean {
-    const possible = Object.keys(this.#known.axes);
-    if (!this.#oneOf(path, axis, { what: "axis", possible })) return false;
-    if (table === undefined || table.open || table.axes.includes(axis)) return true;
-    this.#add(
-      path,
-      `what is measured here does not vary over "${axis}"; it does over ` +
-        (table.axes.join(", ") || "nothing"),
-    );
-    return false;
-  }
-
-  #value(path: Path, axis: string, value: string): void {
-    const possible = this.#known.axes[axis] ?? [];
-    this.#oneOf(path, value, { what: `value of ${axis}`, possible });
-  }
-
-  #at(path: Path, at: Readonly<Record<string, string>>, table?: KnownTable): void {
-    for (const [axis, value] of Object.entries(at)) {
-      if (this.#axis([...path, axis], axis, table)) this.#value([...path, axis], axis, value);
-    }
-  }
-
-  /** Like coordinates, but a table's columns of texts select too: `split: test`. */
-  #where(path: Path, where: SummaryTable["where"], table: KnownTable): void {
-    for (const [axis, values] of Object.entries(where)) {
-      if (table.columns.includes(axis)) continue;
-      if (!this.#axis([...path, axis], axis, table)) continue;
-      [values].flat().forEach((value, i) =>
-        this.#value([...path, axis, ...Array.isArray(values) ? [i] : []], axis, String(value))
-      );
-    }
-  }
-
-  #metric(path: Path, metric: string): void {
-    this.#oneOf(path, metric, { what: "metric", possible: Object.keys(this.#named.metrics) });
-  }
-
-  #table(path: Path, name: string): KnownTable | undefined {
-    const possible = [...this.#known.tables.keys()];
-    this.#oneOf(path, name, { what: "table among what the inputs measure,", possible });
-    return this.#known.tables.get(name);
-  }
-
-  #column(path: Path, column: string, table: KnownTable): void {
-    this.#oneOf(path, column, { what: "column", possible: table.columns });
-  }
-
-  /** Its columns and its axes. */
-  #columns(table: KnownTable): string[] {
-    return [...table.columns, ...table.open ? Object.keys(this.#known.axes) : table.axes];
-  }
-
-  #source(path: Path, source: string): void {
-    const possible = [...new Set(this.#named.published.map((row) => row.source))];
-    this.#oneOf(path, source, { what: "published source", possible });
   }
 }

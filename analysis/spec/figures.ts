@@ -13,12 +13,12 @@ const common = {
   width: z.int().min(240).max(3000).default(440).describe("Pixels of a plotting area"),
 };
 
+const rows = { ...common, metric: z.string(), rows: z.array(z.string()).min(1) };
+
 /** A row for each condition: seeds, mean, interval, and what the paper prints. */
 const forest = z.strictObject({
-  ...common,
+  ...rows,
   template: z.literal("forest"),
-  metric: z.string(),
-  rows: z.array(z.string()).min(1),
   show: z.enum(["values", "changes"]).default("values"),
   against: atSchema.optional().describe(
     "Of changes; by default the baseline of the axis that has one",
@@ -28,19 +28,15 @@ const forest = z.strictObject({
 
 /** The paper's own values for each seed, a panel for each source. */
 const published = z.strictObject({
-  ...common,
+  ...rows,
   template: z.literal("published"),
-  metric: z.string(),
-  rows: z.array(z.string()).min(1),
   sources: z.array(z.string()).min(1),
 });
 
 /** Means as bars. */
 const bars = z.strictObject({
-  ...common,
+  ...rows,
   template: z.literal("bars"),
-  metric: z.string(),
-  rows: z.array(z.string()).min(1),
   change: z.boolean().default(false).describe("Write the change from the baseline beside the bar"),
   axis: z.enum(["shared", "own"]).default("shared").describe(
     "own: for panels that are not compared, such as milliseconds of different machines",

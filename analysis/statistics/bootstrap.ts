@@ -4,9 +4,11 @@
  * @module
  */
 import { drawWords } from "./draws.ts";
+import { FEWEST_FOR_INTERVAL } from "./sample.ts";
 
 /** Up to this many values every resample is counted, C(2n−1, n) of them, instead of drawn. */
 const EXACT_UP_TO = 8;
+const RESAMPLES = 10_000;
 
 /**
  * Percentile interval of the mean under resampling (Efron 1979).
@@ -14,24 +16,18 @@ const EXACT_UP_TO = 8;
  * For at most eight values the resampling distribution is enumerated and the interval exact;
  * above, resamples are drawn from a counter-based stream, so that a seed fixes the interval.
  *
- * @returns `null` for fewer than two values.
+ * @returns `null` for fewer than three values.
  */
 export function bootstrapInterval(
   values: readonly number[],
-  options: {
-    readonly confidence?: number;
-    readonly resamples?: number;
-    readonly seed?: number;
-  } = {},
+  { confidence = 0.95, seed = 0 }: { readonly confidence?: number; readonly seed?: number } = {},
 ): readonly [number, number] | null {
   const n = values.length;
-  if (n < 2) return null;
-  const tail = (1 - (options.confidence ?? 0.95)) / 2;
+  if (n < FEWEST_FOR_INTERVAL) return null;
+  const tail = (1 - confidence) / 2;
   if (n <= EXACT_UP_TO) return exactInterval(values, tail);
-  const resamples = options.resamples ?? 10_000;
-  const drawn = drawWords(resamples * n, { seed: options.seed ?? 0 });
-  const means = resampledMeans(values, drawn).sort();
-  const at = (probability: number) => means[Math.max(0, Math.ceil(probability * resamples) - 1)]!;
+  const means = resampledMeans(values, drawWords(RESAMPLES * n, { seed })).sort();
+  const at = (probability: number) => means[Math.max(0, Math.ceil(probability * RESAMPLES) - 1)]!;
   return [at(tail), at(1 - tail)];
 }
 

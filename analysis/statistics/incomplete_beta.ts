@@ -38,7 +38,7 @@ export function incompleteBeta(
 }
 
 /** B(p/2, q/2), by B(a+1, b) = B(a, b)·a/(a+b), from B(½, ½) = π, B(1, ½) = 2 and B(1, 1) = 1. */
-export function betaOfHalves(p: number, q: number): number {
+function betaOfHalves(p: number, q: number): number {
   const startP = p % 2 === 1 ? 1 : 2;
   const startQ = q % 2 === 1 ? 1 : 2;
   let value = startP === 1 && startQ === 1 ? Math.PI : startP === 2 && startQ === 2 ? 1 : 2;

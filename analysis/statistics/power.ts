@@ -6,7 +6,6 @@
 import { exp } from "../../models/portable_math.ts";
 import { incompleteBeta } from "./incomplete_beta.ts";
 import { normalTail } from "./normal.ts";
-import type { Alternative } from "./paired_t.ts";
 import { studentTQuantile } from "./student_t.ts";
 
 const ROOT_TWO_OVER_PI = 0.7978845608028654;
@@ -21,7 +20,7 @@ const CERTAIN = 37;
  *
  * @throws {RangeError} If |delta| is greater than 37.
  */
-export function noncentralT(
+function noncentralT(
   t: number,
   options: { readonly df: number; readonly delta: number },
 ): number {
@@ -48,44 +47,29 @@ export function noncentralT(
   return Math.min(1, Math.max(0, total));
 }
 
-/** A paired t test to be planned. */
+/** A one-sided test to be planned. */
 export interface Plan {
-  /** True mean difference. */
+  /** True mean difference, positive if it is as claimed. */
   readonly effect: number;
   /** Standard deviation of the paired differences. */
   readonly sd: number;
-  readonly alpha?: number;
-  readonly alternative?: Alternative;
+  readonly alpha: number;
 }
 
 /**
- * Probability that a paired t test over `n` seeds finds `plan.effect` at `plan.alpha`.
+ * Probability that a one-sided paired t test over `n` seeds finds `plan.effect` at `plan.alpha`.
  *
  * @throws {RangeError} If `n` is not a whole number from 2 up or `sd` is not positive.
  */
-export function pairedTPower(plan: Plan, n: number): number {
-  const { effect, sd, alpha = 0.05, alternative = "two-sided" } = plan;
+export function tTestPower({ effect, sd, alpha }: Plan, n: number): number {
   if (!Number.isInteger(n) || n < 2) {
-    throw new RangeError(`pairedTPower: n must be a whole number from 2 up, got ${n}`);
+    throw new RangeError(`tTestPower: n must be a whole number from 2 up, got ${n}`);
   }
-  if (!(sd > 0)) throw new RangeError(`pairedTPower: sd must be positive, got ${sd}`);
+  if (!(sd > 0)) throw new RangeError(`tTestPower: sd must be positive, got ${sd}`);
   const delta = effect / sd * Math.sqrt(n);
   const df = n - 1;
-  if (Math.abs(delta) > CERTAIN) {
-    const found = alternative === "two-sided" || (delta > 0) === (alternative === "greater");
-    return found ? 1 : 0;
-  }
-  const critical = studentTQuantile(alternative === "two-sided" ? 1 - alpha / 2 : 1 - alpha, df);
-  const upper = () => 1 - noncentralT(critical, { df, delta });
-  const lower = () => noncentralT(-critical, { df, delta });
-  switch (alternative) {
-    case "two-sided":
-      return upper() + lower();
-    case "greater":
-      return upper();
-    case "less":
-      return lower();
-  }
+  if (Math.abs(delta) > CERTAIN) return delta > 0 ? 1 : 0;
+  return 1 - noncentralT(studentTQuantile(1 - alpha, df), { df, delta });
 }
 
 /**
@@ -93,19 +77,16 @@ export function pairedTPower(plan: Plan, n: number): number {
  * less what each of the two may miss. Where the power is large it is that to all digits shown.
  */
 export function equivalencePower(
-  { effect, sd, alpha, bounds: [low, high] }: Omit<Plan, "alternative"> & {
-    readonly bounds: readonly [number, number];
-  },
+  { effect, sd, alpha, bounds: [low, high] }: Plan & { readonly bounds: readonly [number, number] },
   n: number,
 ): number {
-  const plan = { sd, ...alpha === undefined ? {} : { alpha }, alternative: "greater" as const };
-  const above = low === -Infinity ? 1 : pairedTPower({ ...plan, effect: effect - low }, n);
-  const below = high === Infinity ? 1 : pairedTPower({ ...plan, effect: high - effect }, n);
+  const above = low === -Infinity ? 1 : tTestPower({ sd, alpha, effect: effect - low }, n);
+  const below = high === Infinity ? 1 : tTestPower({ sd, alpha, effect: high - effect }, n);
   return Math.max(0, above + below - 1);
 }
 
 /** Probability that an exact one-sided sign test over `n` seeds shows a positive effect. */
-export function signPower({ effect, sd, alpha = 0.05 }: Plan, n: number): number {
+export function signPower({ effect, sd, alpha }: Plan, n: number): number {
   const positive = normalTail(-effect / sd);
   const chances = binomial(n, 0.5);
   const truth = binomial(n, positive);
@@ -132,25 +113,14 @@ function binomial(n: number, p: number): Float64Array {
 }
 
 /**
- * The fewest seeds at which a paired t test finds the planned effect with probability `power`.
+ * The fewest seeds from 2 up at which a power that grows with them reaches `power`.
  *
- * @param options.power 0.8 if left out.
- * @param options.max Where to give up, 1,000 if left out.
  * @returns `null` if `max` seeds are too few.
  */
-export function seedsNeeded(
-  plan: Plan,
-  options: { readonly power?: number; readonly max?: number } = {},
-): number | null {
-  return fewestSeeds((n) => pairedTPower(plan, n), options);
-}
-
-/** The fewest seeds from 2 up at which a power that grows with them reaches `power`; see above. */
 export function fewestSeeds(
   powerOf: (n: number) => number,
-  options: { readonly power?: number; readonly max?: number } = {},
+  { power, max = 1000 }: { readonly power: number; readonly max?: number },
 ): number | null {
-  const { power = 0.8, max = 1000 } = options;
   // Power grows with n: double, then bisect.
   let tooFew = 1;
   let enough = 2;

@@ -5,13 +5,20 @@
  */
 import { studentTQuantile } from "./student_t.ts";
 
-/** What can be said of a sample; `sd` and `interval` need two values. */
-export interface SampleSummary {
+/** Size, mean and spread of a sample: what Student's tests need. */
+export interface Moments {
   readonly n: number;
   readonly mean: number;
-  /** Sample standard deviation, divisor n − 1. */
+  /** Sample standard deviation, divisor n − 1; null of a single value. */
   readonly sd: number | null;
-  /** Two-sided Student t interval of the mean. */
+}
+
+/** The fewest values whose interval is given: of two it is as wide as chance has it. */
+export const FEWEST_FOR_INTERVAL = 3;
+
+/** What can be said of a sample. */
+export interface SampleSummary extends Moments {
+  /** Two-sided Student t interval of the mean; null for fewer than three values. */
   readonly interval: readonly [number, number] | null;
 }
 
@@ -23,13 +30,10 @@ export interface SampleSummary {
  */
 export function summarize(values: readonly number[], confidence = 0.95): SampleSummary {
   const { n, mean, sd } = moments(values);
-  if (sd === null) return { n, mean, sd, interval: null };
+  if (sd === null || n < FEWEST_FOR_INTERVAL) return { n, mean, sd, interval: null };
   const half = studentTQuantile((1 + confidence) / 2, n - 1) * sd / Math.sqrt(n);
   return { n, mean, sd, interval: [mean - half, mean + half] };
 }
-
-/** Size, mean and spread of a sample: what Student's tests need. */
-export type Moments = Omit<SampleSummary, "interval">;
 
 /** A sample's moments; values that are all equal have a spread of exactly 0. Throws as above. */
 export function moments(values: readonly number[]): Moments {
@@ -63,8 +67,15 @@ export function alphaOf(confidence: number): number {
   return Math.round((1 - confidence) * 1e12) / 1e12;
 }
 
-/** The fewest values whose interval is shown: of two it is as wide as chance has it. */
-export const FEWEST_FOR_INTERVAL = 3;
+/** How many values are above and below zero. */
+export function countSigns(
+  values: readonly number[],
+): { readonly positive: number; readonly negative: number } {
+  return {
+    positive: values.filter((value) => value > 0).length,
+    negative: values.filter((value) => value < 0).length,
+  };
+}
 
 /** Sum in the order given. */
 export function sum(values: readonly number[]): number {

@@ -15,7 +15,6 @@ import { incompleteBeta } from "./incomplete_beta.ts";
  * @throws {RangeError} If `df` is not a whole number from 1 up, or `t` is not a number.
  */
 export function studentTTail(t: number, df: number): number {
-  requireWholeDf(df, "studentTTail");
   if (Number.isNaN(t)) throw new RangeError("studentTTail: t must be a number, got NaN");
   if (t < 0) return 1 - studentTTail(-t, df);
   if (t === 0) return 0.5;
@@ -40,7 +39,6 @@ export function studentTTwoSided(t: number, df: number): number {
  * @throws {RangeError} If `probability` is not strictly between 0 and 1, or `df` is not whole.
  */
 export function studentTQuantile(probability: number, df: number): number {
-  requireWholeDf(df, "studentTQuantile");
   if (!(probability > 0 && probability < 1)) {
     throw new RangeError(
       `studentTQuantile: probability must lie strictly between 0 and 1, got ${probability}`,
@@ -63,11 +61,5 @@ function upperQuantile(tail: number, df: number): number {
     if (middle <= low || middle >= high) return high;
     if (studentTTail(middle, df) > tail) low = middle;
     else high = middle;
-  }
-}
-
-function requireWholeDf(df: number, name: string): void {
-  if (!Number.isInteger(df) || df < 1) {
-    throw new RangeError(`${name}: df must be a whole number from 1 up, got ${df}`);
   }
 }

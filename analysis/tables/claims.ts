@@ -3,18 +3,13 @@
  *
  * @module
  */
-import type { JudgedClaim, JudgedComparison, Verdict } from "../claims/judged.ts";
+import { type JudgedClaim, type JudgedComparison, VERDICTS } from "../claims/judged.ts";
 import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
-import { counted, formatsOf, percent, probability } from "./format.ts";
-import { bounds, figures, only, tableOf, words } from "./making.ts";
+import { capitalized, counted, decimal, percent, probability, signed } from "./format.ts";
+import { anchorsOf, bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
 import { everyId, linkOfPairs, notesOn, runsAnchor, type Sheet } from "./places.ts";
 import { linked, rowsAnchor, type Table } from "./table.ts";
-
-const VERDICTS: readonly Verdict[] = [
-  ...["reproduced", "direction only", "equivalent", "underpowered", "contradicted"] as const,
-  "not run",
-];
 
 /** One row per claim. */
 export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): Table {
@@ -92,9 +87,7 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
   const rows = judgedRows(sheet, claims);
   type Row = typeof rows[number];
   const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
-  const anchors = rows.flatMap(({ claim }, index): [number, string][] =>
-    rows[index - 1]?.claim === claim ? [] : [[index, restsAnchor(claim)]]
-  );
+  const anchors = anchorsOf(rows.map(({ claim }) => restsAnchor(claim)));
   const size = (value: number, { show }: Row) => show(value);
   return tableOf<Row>(rows, [
     words("Claim", "claim", ({ claim }) => claim.id),
@@ -148,24 +141,17 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
 /** The comparisons that were run, each with its claim. */
 function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
   return claims.flatMap((claim) =>
-    ranOf(claim).map((each) => ({
-      ...{
-        ...each,
-        ...each.outcome,
-        ...each.comparison,
-        claim,
-        smallest: each.comparison.smallest,
-      },
-      ...{ printed: each.printed, opposite: each.outcome.against },
-      ...{ test: each.outcome.test, show: showOf(sheet.study, each), to: linkOf(sheet, each) },
-    }))
+    ranOf(claim).map((each) => {
+      const { metric, at, against, smallest } = each.comparison;
+      const { digits } = metricOf(sheet.study, metric);
+      // Changes have their sign.
+      const show = (value: number) => (against === null ? decimal : signed)(value, digits);
+      return {
+        ...{ ...each.outcome, ...each, claim, metric, at, smallest },
+        ...{ opposite: each.outcome.against, show, to: linkOf(sheet, each) },
+      };
+    })
   );
-}
-
-/** How a comparison's sizes are shown: changes with their sign. */
-function showOf(study: Study, { comparison }: JudgedComparison): (value: number) => string {
-  const { value, change } = formatsOf(metricOf(study, comparison.metric));
-  return comparison.against === null ? value : change;
 }
 
 /** The runs or pairs that a comparison's mean is of. */
@@ -186,16 +172,15 @@ export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances"
     ]
   );
   type Row = typeof rows[number];
-  const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
   const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
-  const isFirst = (row: Row) => rows.find(({ id }) => id === row.id) === row;
+  const firsts = new Set(rows.filter(({ id }, index) => rows[index - 1]?.id !== id));
   return tableOf<Row>(rows, [
-    words("Claim", "claim", ({ id }) => id, (row) => isFirst(row) ? row.id : ""),
+    words("Claim", "claim", ({ id }) => id, (row) => firsts.has(row) ? row.id : ""),
     figures("Seeds", "seeds", ({ seeds }) => seeds),
     words("If", "if", ({ truth }) => truth),
     ...found.map((verdict) =>
       figures<Row>(
-        capital(verdict),
+        capitalized(verdict),
         verdict.replace(" ", "_"),
         ({ chance }) => chance[verdict] ?? 0,
         (value) => percent(value),
@@ -204,8 +189,8 @@ export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances"
   ], {
     id: "chances",
     caption: "The chance of each verdict with these seeds, from simulated experiments",
-    named: (row) => [row.id, isFirst(row) ? "printed" : "none"],
-    breaks: rows.flatMap((row, index) => index > 0 && isFirst(row) ? [index - 1] : []),
+    named: (row) => [row.id, firsts.has(row) ? "printed" : "none"],
+    breaks: breaksOf(rows, firsts),
   });
 }
 

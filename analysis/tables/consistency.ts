@@ -5,16 +5,30 @@
  * @module
  */
 import type { JudgedClaim } from "../claims/judged.ts";
+import {
+  changeOf,
+  type Mean,
+  meanAt,
+  meansOf,
+  printedDigits,
+  type Series,
+  seriesOf,
+} from "../printed.ts";
 import type { Finding } from "../results.ts";
+import type { Metric } from "../spec/axes.ts";
 import { sum, summarize } from "../statistics/sample.ts";
-import { axisOf, keyOf, metricOf, type PublishedValue, type Study, titleOf } from "../study.ts";
+import {
+  axisOf,
+  keyOf,
+  metricOf,
+  placeText,
+  type PublishedValue,
+  type Study,
+  titleOf,
+} from "../study.ts";
 import type { At } from "../tidy/table.ts";
-import { changeUnit, decimal, printedDigits, signed } from "./format.ts";
-import { baseOf, meansOf, type Series, seriesOf } from "./paper.ts";
-import { differenceText, whereText, without } from "./places.ts";
-import { changeOf } from "./printed.ts";
-
-type Mean = PublishedValue & { readonly value: number };
+import { changeUnit, decimal, printedText, signed } from "./format.ts";
+import { differenceText, without } from "./places.ts";
 
 /** A little for the float. */
 const FLOAT = 1e-9;
@@ -32,41 +46,53 @@ export function findingsOf(study: Study, claims: readonly JudgedClaim[]): Findin
   ];
 }
 
-/** Changes of each seed against the means and spreads of a source of as many seeds. */
-function seriesAgainstMeans(study: Study): Finding[] {
-  const means = meansOf(study);
-  return seriesOf(study).flatMap((series) =>
-    means.flatMap((cell) => {
-      const isCell = cell.metric === series.metric && keyOf(cell.at) === keyOf(series.at);
-      const base = baseOf(means, cell, series.against);
-      // With fewer seeds than the means', they need not agree.
-      const alike = series.values.length === (cell.n ?? study.paper.seeds);
-      if (!isCell || base === undefined || !alike) return [];
-      if (metricOf(study, series.metric).change === "ratio") return [];
-      if (cell.spread === null || base.spread === null) return [];
-      return [
-        meansFit(study, series, { cell, base }),
-        spreadsFit(study, series, { cell, base, spreads: [cell.spread, base.spread] }),
-      ];
-    })
-  );
+/** One statement of a quantity: a clause, its number, and how far this may be off. */
+type Said = readonly [text: string, value: number, error: number];
+
+/** Two statements of one quantity. @param apart What is said where they do not fit. */
+function compared(what: string, [a, b]: readonly [Said, Said], apart = ""): Finding {
+  const agrees = Math.abs(a[1] - b[1]) <= a[2] + b[2] + FLOAT;
+  return { agrees, text: `${what}: ${a[0]}, ${b[0]}${agrees ? "" : apart}.` };
 }
 
-function meansFit(
+/** The printed means of a change, and what each is compared with in its source. */
+function pairsOf(
   study: Study,
-  series: Series,
-  { cell, base }: { cell: Mean; base: Mean },
-): Finding {
-  const { digits } = metricOf(study, series.metric);
-  const { mean } = summarize(series.values);
-  const printed = cell.value - base.value;
-  const error = study.paper.reading_error + cell.rounding + base.rounding;
-  return {
-    agrees: Math.abs(mean - printed) <= error + FLOAT,
-    text: `${seriesText(study, series)}: the seeds' mean is ${
-      signed(mean, digits)
-    }, ${cell.source}'s means differ by ${signed(printed, digits)}.`,
-  };
+  { metric, at, against }: { readonly metric: string; readonly at: At; readonly against: At },
+): { readonly cell: Mean; readonly base: Mean }[] {
+  const means = meansOf(study);
+  return means.filter((cell) => cell.metric === metric && keyOf(cell.at) === keyOf(at))
+    .flatMap((cell) => {
+      const base = meanAt(means, { ...cell, at: { ...at, ...against } });
+      return base === undefined ? [] : [{ cell, base }];
+    });
+}
+
+/** Changes of each seed against the means and spreads of a source of as many seeds. */
+function seriesAgainstMeans(study: Study): Finding[] {
+  return seriesOf(study).flatMap((series) => {
+    const metric = metricOf(study, series.metric);
+    if (metric.change === "ratio") return [];
+    const number = (value: number) => signed(value, metric.digits);
+    return pairsOf(study, series).flatMap(({ cell, base }) => {
+      // With fewer seeds than the means', they need not agree.
+      const isAlike = series.values.length === (cell.n ?? study.paper.seeds);
+      if (!isAlike || cell.spread === null || base.spread === null) return [];
+      const { mean } = summarize(series.values);
+      const printed = cell.value - base.value;
+      return [
+        compared(seriesText(study, series), [
+          [`the seeds' mean is ${number(mean)}`, mean, study.paper.reading_error],
+          [
+            `${cell.source}'s means differ by ${number(printed)}`,
+            printed,
+            cell.rounding + base.rounding,
+          ],
+        ]),
+        spreadsFit(study, series, { cell, base, spreads: [cell.spread, base.spread] }),
+      ];
+    });
+  });
 }
 
 /**
@@ -134,63 +160,67 @@ function meansAgainstMeans(study: Study): Finding[] {
       first.metric !== second.metric || first.source === second.source ||
       keyOf(first.at) !== keyOf(second.at)
     ) return [];
-    const where = placeText(study, first);
+    const what = whatText(study, first);
     const digits = Math.max(printedDigits(first.rounding), printedDigits(second.rounding));
-    const gap = Math.abs(first.value - second.value);
-    const agrees = gap <= first.rounding + second.rounding + FLOAT;
-    const unit = changeUnit({ ...metricOf(study, first.metric), change: "difference" });
-    const apart = `, ${decimal(gap, digits)}${unit === "" ? "" : ` ${unit}`} apart`;
-    const means: Finding = {
-      agrees,
-      text: `${where}: ${first.source} prints a mean of ${numberText(first)}, ${second.source} ${
-        numberText(second)
-      }${agrees ? "" : apart}.`,
-    };
-    if (first.spread === null || second.spread === null) return [means];
-    const same = Math.abs(first.spread - second.spread) <= 2 * first.rounding + FLOAT;
-    const spread = (value: number) => decimal(value, digits);
-    return [means, {
-      agrees: same,
-      text: `${where}: ${first.source} prints a spread of ${
-        spread(first.spread)
-      }, ${second.source} ${spread(second.spread)}${
-        same
-          ? "."
-          : `, ${decimal(second.spread / first.spread, 1)} times as much; both can't be the ` +
-            "standard deviation over the same seeds."
-      }`,
-    }];
+    const unit = unitText({ ...metricOf(study, first.metric), change: "difference" });
+    const gap = decimal(Math.abs(first.value - second.value), digits);
+    const means = compared(what, [
+      [`${first.source} prints a mean of ${meanText(first)}`, first.value, first.rounding],
+      [`${second.source} ${meanText(second)}`, second.value, second.rounding],
+    ], `, ${gap}${unit} apart`);
+    const [spread, other] = [first.spread, second.spread];
+    if (spread === null || other === null) return [means];
+    const spreads = compared(
+      what,
+      [
+        [`${first.source} prints a spread of ${decimal(spread, digits)}`, spread, first.rounding],
+        [`${second.source} ${decimal(other, digits)}`, other, first.rounding],
+      ],
+      `, ${decimal(other / spread, 1)} times as much; both can't be the standard deviation over ` +
+        "the same seeds",
+    );
+    return [means, spreads];
   });
 }
 
-/** A printed average against the mean of the values that it is of, where all of them are printed. */
-function averagesAgainstValues(study: Study): Finding[] {
+/** A printed average, and what the values that it is of come to. */
+interface Average {
+  readonly cell: Mean;
+  readonly mean: number;
+  /** `on average over 4 values of text`. */
+  readonly over: string;
+}
+
+/** Printed averages over an axis, all of whose values are printed. */
+function averagesOf(study: Study): Average[] {
   const means = meansOf(study);
-  const averages = means.flatMap((cell) => {
+  return means.flatMap((cell) => {
     const others = means.filter(({ metric }) => metric === cell.metric);
     const axes = [...new Set(others.flatMap(({ at }) => Object.keys(at)))];
     const [axis, ...more] = axes.filter((name) => cell.at[name] === undefined);
     if (axis === undefined || more.length > 0) return [];
     const all = [...new Set(others.flatMap(({ at }) => at[axis] ?? []))];
     const values = all.flatMap((value) =>
-      others.find(({ at }) => keyOf(at) === keyOf({ ...cell.at, [axis]: value }))?.value ?? []
+      meanAt(means, { metric: cell.metric, at: { ...cell.at, [axis]: value } })?.value ?? []
     );
-    return values.length < all.length
-      ? []
-      : [{ cell, axis, n: all.length, mean: sum(values) / all.length }];
+    if (values.length < all.length) return [];
+    const title = (axisOf(study, axis)?.title ?? axis).toLowerCase();
+    const over = `on average over ${all.length} values of ${title}`;
+    return [{ cell, over, mean: sum(values) / all.length }];
   });
-  const of = ({ axis, n }: { axis: string; n: number }) =>
-    `on average over ${n} values of ${(axisOf(study, axis)?.title ?? axis).toLowerCase()}`;
+}
+
+/** Printed averages, and their differences from the baseline's, against the values that they are of. */
+function averagesAgainstValues(study: Study): Finding[] {
+  const averages = averagesOf(study);
   return averages.flatMap((each) => {
-    const { cell, mean } = each;
-    const metric = metricOf(study, cell.metric);
-    const digits = printedDigits(cell.rounding) + 1;
-    const fits: Finding = {
-      agrees: Math.abs(mean - cell.value) <= cell.rounding + FLOAT,
-      text: `${placeText(study, cell)}, ${of(each)}: ${cell.source} prints ${
-        numberText(cell)
-      }, the printed values have a mean of ${decimal(mean, digits)}.`,
-    };
+    const { cell, mean, over } = each;
+    const { better } = metricOf(study, cell.metric);
+    const computedText = decimal(mean, printedDigits(cell.rounding) + 1);
+    const fits = compared(`${whatText(study, cell)}, ${over}`, [
+      [`${cell.source} prints ${meanText(cell)}`, cell.value, cell.rounding],
+      [`the printed values have a mean of ${computedText}`, mean, 0],
+    ]);
     const base = averages.find((other) =>
       other.cell.source === cell.source && other !== each &&
       Object.keys(cell.at).length > 0 &&
@@ -201,12 +231,12 @@ function averagesAgainstValues(study: Study): Finding[] {
     const computed = mean - base.mean;
     const word = (change: number) => {
       if (change === 0) return "equal";
-      if (metric.better === undefined) return change > 0 ? "greater" : "less";
-      return (change > 0) === (metric.better === "greater") ? "better" : "worse";
+      if (better === undefined) return change > 0 ? "greater" : "less";
+      return (change > 0) === (better === "greater") ? "better" : "worse";
     };
     return [fits, {
       agrees: Math.sign(printed) === Math.sign(computed),
-      text: `${whereText(study, cell.at)} against ${placeText(study, base.cell)}, ${of(each)}: ${
+      text: `${whereText(study, cell.at)} against ${whatText(study, base.cell)}, ${over}: ${
         word(printed)
       } by ${cell.source}'s averages, ${word(computed)} by the printed values.`,
     }];
@@ -215,29 +245,21 @@ function averagesAgainstValues(study: Study): Finding[] {
 
 /** A printed change against the printed means that it is of. */
 function changesAgainstMeans(study: Study): Finding[] {
-  const means = meansOf(study);
   return study.published.flatMap((each) => {
-    if (each.against === null || each.value === null || each.at[study.seeds] !== undefined) {
-      return [];
-    }
+    const { against, value, rounding, source } = each;
+    if (against === null || value === null || each.at[study.seeds] !== undefined) return [];
     const metric = metricOf(study, each.metric);
-    return means.flatMap((cell) => {
-      const base = baseOf(means, cell, each.against!);
-      if (cell.metric !== each.metric || keyOf(cell.at) !== keyOf(each.at) || !base) return [];
-      const computed = changeOf(metric, cell.value, base.value);
+    const digits = printedDigits(rounding);
+    return pairsOf(study, { ...each, against }).map(({ cell, base }) => {
+      const change = changeOf(metric, cell.value, base.value);
       const error = metric.change === "ratio"
         ? 100 * (cell.rounding + base.rounding * cell.value / base.value) / base.value
         : cell.rounding + base.rounding;
-      const digits = printedDigits(each.rounding);
-      const unit = changeUnit(metric);
-      return [{
-        agrees: Math.abs(computed - each.value!) <= error + each.rounding + FLOAT,
-        text: `${placeText(study, each)}: ${each.source} prints a change of ${
-          signed(each.value!, digits)
-        }${unit === "" ? "" : ` ${unit}`} from ${
-          whereText(study, each.against!)
-        }, ${cell.source}'s values differ by ${signed(computed, digits + 1)}.`,
-      }];
+      const printed = `${source} prints a change of ${signed(value, digits)}${unitText(metric)}`;
+      return compared(whatText(study, each), [
+        [`${printed} from ${whereText(study, against)}`, value, rounding],
+        [`${cell.source}'s values differ by ${signed(change, digits + 1)}`, change, error],
+      ]);
     });
   });
 }
@@ -246,33 +268,27 @@ function changesAgainstMeans(study: Study): Finding[] {
 function wordsAgainstNumbers(study: Study): Finding[] {
   const words = study.published.filter((each) => each.value === null && each.words !== "");
   const means = meansOf(study);
+  const sources = [...new Set(means.map(({ source }) => source))];
   return words.slice(1).flatMap((greater, index) => {
     const less = words[index]!;
     if (less.source !== greater.source || less.metric !== greater.metric) return [];
-    const metric = metricOf(study, greater.metric);
-    const find = (cell: PublishedValue, source: string) =>
-      means.find((each) =>
-        each.source === source && each.metric === cell.metric && keyOf(each.at) === keyOf(cell.at)
-      );
+    const { title, unit } = metricOf(study, greater.metric);
     const axes = Object.keys(greater.at).filter((axis) => greater.at[axis] !== less.at[axis]);
     const named = ({ at, words }: PublishedValue) =>
       `${axes.map((axis) => titleOf(study, axis, at[axis]!)).join(", ")} (“${words}”)`;
     const same = Object.entries(greater.at).filter(([axis]) => !axes.includes(axis));
-    const unit = metric.unit === "" ? "" : ` ${metric.unit}`;
-    const sources = [...new Set(means.map(({ source }) => source))];
+    const where = `${whereText(study, Object.fromEntries(same))}, ${title.toLowerCase()}`;
+    const after = unit === "" ? "" : ` ${unit}`;
     return sources.flatMap((source) => {
-      const [high, low] = [find(greater, source), find(less, source)];
+      const [high, low] = [greater, less].map((each) => meanAt(means, { ...each, source }));
       if (high === undefined || low === undefined) return [];
       const gap = high.value - low.value;
+      const other = `, ${decimal(-gap, printedDigits(high.rounding))}${after} the other way`;
       return [{
         agrees: gap > 0,
-        text: `${
-          whereText(study, Object.fromEntries(same))
-        }, ${metric.title.toLowerCase()}: ${greater.source} puts ${named(greater)} above ${
-          named(less)
-        }; ${source} has ${numberText(high)}${unit} against ${numberText(low)}${unit}${
-          gap > 0 ? "." : `, ${decimal(-gap, printedDigits(high.rounding))}${unit} the other way.`
-        }`,
+        text: `${where}: ${greater.source} puts ${named(greater)} above ${named(less)}; ` +
+          `${source} has ${meanText(high)}${after} against ${meanText(low)}${after}` +
+          `${gap > 0 ? "" : other}.`,
       }];
     });
   });
@@ -287,12 +303,11 @@ function claimsAgainstNumbers(study: Study, claims: readonly JudgedClaim[]): Fin
       if (printed === null || printed === 0) return [];
       if ((printed > 0) === (direction === "greater")) return [];
       const metric = metricOf(study, comparison.metric);
-      const unit = changeUnit(metric);
       return [{
         agrees: false,
         text: `Claim ${claim.id} (“${claim.statement}”): what is printed for ${text} is ${
           signed(printed, metric.digits)
-        }${unit === "" ? "" : ` ${unit}`}, the other sign.`,
+        }${unitText(metric)}, the other sign.`,
       }];
     })
   );
@@ -305,20 +320,30 @@ function baselinePlace(study: Study, at: At): At {
   );
 }
 
+function whereText(study: Study, at: At): string {
+  return placeText(study, at, { all: true });
+}
+
 function seriesText(study: Study, { source, at, against }: Series): string {
   const where = whereText(study, without(at, against));
   return `${source}, ${where === "" ? "" : `${where}, `}${differenceText(study, at, against)}`;
 }
 
 /** `Gas, Vanilla, time`; the metric where the paper prints several. */
-function placeText(study: Study, { at, metric }: PublishedValue): string {
+function whatText(study: Study, { at, metric }: PublishedValue): string {
   const several = new Set(study.published.map((each) => each.metric)).size > 1;
   const title = metricOf(study, metric).title.toLowerCase();
   return [whereText(study, at), ...several ? [title] : []].filter((text) => text !== "").join(", ");
 }
 
-function numberText({ value, rounding, words }: Mean): string {
-  return `${words === "" ? "" : `${words} `}${decimal(value, printedDigits(rounding))}`;
+function meanText(mean: Mean): string {
+  return printedText({ ...mean, spread: null });
+}
+
+/** What changes are counted in, after a number. */
+function unitText(metric: Metric): string {
+  const unit = changeUnit(metric);
+  return unit === "" ? "" : ` ${unit}`;
 }
 
 function everyTwo<T>(all: readonly T[]): (readonly [T, T])[] {

@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { printedDigits } from "../printed.ts";
 import type { Metric } from "../spec/axes.ts";
+import type { PublishedValue } from "../study.ts";
 
 /** Minus sign U+2212, as wide as a plus. */
 const MINUS = "\u2212";
@@ -57,26 +59,6 @@ export function counted(count: number, noun: string): string {
   return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A metric's values, and its changes, with its own digits or others. */
-export function formatsOf(metric: Metric, digits = metric.digits): {
-  readonly value: (value: number) => string;
-  readonly change: (value: number) => string;
-} {
-  return {
-    value: (value) => decimal(value, digits),
-    change: (value) => signed(value, digits),
-  };
-}
-
-/** An interval of values cut off where the metric ends: no accuracy is greater than 100 %. */
-export function cutOff(
-  metric: Metric,
-  [low, high]: readonly [number, number],
-): readonly [number, number] {
-  const max = metric.max ?? Infinity;
-  return [Math.min(low, max), Math.min(high, max)];
-}
-
 /** A title with its unit, as a column's head: `Accuracy, %`. */
 export function withUnit(title: string, unit: string): string {
   const text = unit === "percent" ? "%" : unit;
@@ -89,7 +71,15 @@ export function changeUnit(metric: Metric): string {
   return metric.unit === "percent" || metric.unit === "%" ? "points" : metric.unit;
 }
 
-/** Decimals that a printed value has, from its rounding: 0.005 is of two. */
-export function printedDigits(rounding: number): number {
-  return rounding > 0 ? Math.min(10, Math.max(0, Math.round(-Math.log10(2 * rounding)))) : 0;
+/** `59.22 ± 1.07`, `about 62` or `lowest`. */
+export function printedText({ value, spread, words, rounding }: PublishedValue): string {
+  const digits = printedDigits(rounding);
+  const number = value === null ? [] : [decimal(value, digits)];
+  const text = [words, ...number].filter((part) => part !== "").join(" ");
+  return spread === null ? text : `${text} ± ${decimal(spread, digits)}`;
+}
+
+/** With its first letter a capital. */
+export function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

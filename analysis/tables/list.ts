@@ -4,37 +4,46 @@
  * @module
  */
 import type { ListTable } from "../spec/tables.ts";
-import { atOf, axisOf, provenanceOf, rowsAt, type Study, titleOf } from "../study.ts";
+import { median } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
+import { atOf, axisOf, byAxes, rowsAt, type Study, titleOf } from "../study.ts";
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
-import { type Making, only, tableOf, words } from "./making.ts";
-import { byAxes, notesOn } from "./places.ts";
+import { anchorsOf, breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { notesOn } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
 
+/** What a list has of one column: of several rows at once their median, unless it says otherwise. */
+export type ListColumn = ListTable["columns"][number] & {
+  /** What CSV calls it; the column's name if left out. */
+  readonly name?: string;
+  readonly of?: (values: readonly number[], rows: number) => number;
+};
+
 /** A column of a list, by what the experiment says of it. */
-interface Listed {
-  readonly column: string;
+interface Listed extends ListColumn {
   readonly title: string;
-  readonly digits: number | undefined;
-  readonly scale: number;
   readonly axis: boolean;
   /** Whether it holds words alone. */
   readonly words: boolean;
 }
 
+/** Rows of a tidy table that a list shows as one. */
+type Group = readonly number[];
+
 /**
  * A declared list; null if it has no rows.
  *
+ * @param options.groups Rows that are shown as one; each row is shown if left out.
  * @param options.anchor A name for the rows of a condition, which are then sorted together.
- * @param options.rowOf Where a row's number is in the tidy table as measured, if it is there.
  */
 export function listTable(
   study: Study,
-  { id, spec, anchor, rowOf = (row) => row, timed = false }: {
+  { id, spec, groups, anchor, timed = false }: {
     id: string;
-    spec: ListTable;
+    spec: Omit<ListTable, "columns"> & { readonly columns: readonly ListColumn[] };
+    groups?: readonly Group[];
     anchor?: (row: number) => string;
-    rowOf?: (row: number, column: string) => number | undefined;
     timed?: boolean;
   },
 ): Table | null {
@@ -44,47 +53,41 @@ export function listTable(
     .map((each) => listedOf(study, table, each));
   const axes = listed.filter(({ axis }) => axis).map(({ column }) => column);
   const compare = byAxes(study, axes);
-  const rows = rowsAt(table, spec.where)
-    .sort((a, b) => compare(atOf(table, a, axes), atOf(table, b, axes)));
+  const rows = (groups ?? rowsAt(table, spec.where).map((row) => [row]))
+    .toSorted(([a], [b]) => compare(atOf(table, a!, axes), atOf(table, b!, axes)));
   if (rows.length === 0 || axes.length === listed.length) return null;
   // Where a list has data sets, it says what they are.
   const labelled = anchor === undefined &&
     study.corpora.some(({ at }) => Object.keys(at).some((axis) => axes.includes(axis)));
   const group = axes.find((axis) => axis === spec.group);
-  const firsts = new Set(rows.filter((row, index) =>
+  const firsts = new Set(rows.filter(([row], index) =>
     group === undefined || index === 0 ||
-    table.columns[group]![row] !== table.columns[group]![rows[index - 1]!]
+    table.columns[group]![row!] !== table.columns[group]![rows[index - 1]![0]!]
   ));
-  const valueIn = (column: string, row: number) => table.columns[column]![row] ?? null;
-  const columns = listed.map((each): Making<number> => ({
-    ...{ title: each.title, name: each.column, words: each.axis || each.words },
-    value: (row) => {
-      const value = valueIn(each.column, row);
+  const columns = listed.map((each): Making<Group> => ({
+    ...{ title: each.title, name: each.name ?? each.column, words: each.axis || each.words },
+    value: (own) => {
+      const value = valueOf(table, each, own);
       return typeof value === "number" ? value * each.scale : value;
     },
-    show: (row) =>
-      each.column === group && !firsts.has(row) ? "" : cellOf(study, each, {
-        value: valueIn(each.column, row),
-        to: linkTo(table.name, rowOf(row, each.column), each.column),
+    show: (own) =>
+      each.column === group && !firsts.has(own) ? "" : cellOf(study, each, {
+        value: valueOf(table, each, own),
+        to: each.of === undefined ? `row:${table.name}/${own[0]!}/${each.column}` : undefined,
       }),
   }));
   const source = sourceColumns(study, table, firsts);
-  const names = anchor === undefined ? [] : rows.map(anchor);
-  const anchors = names.flatMap((name, index): [number, string][] =>
-    name === names[index - 1] ? [] : [[index, name]]
-  );
   return tableOf(rows, labelled ? columns.toSpliced(axes.length, 0, ...source) : columns, {
-    ...{ id, caption: spec.caption, anchors },
-    named: (row) =>
+    ...{ id, caption: spec.caption },
+    anchors: anchor === undefined ? [] : anchorsOf(rows.map(([row]) => anchor(row!))),
+    named: (own) =>
       listed.filter((each) => each.axis || each.words)
-        .map(({ column }) => String(valueIn(column, row) ?? "")),
-    breaks: group === undefined
-      ? []
-      : rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []),
+        .map((each) => String(valueOf(table, each, own) ?? "")),
+    breaks: group === undefined ? [] : breaksOf(rows, firsts),
     notes: [
       ...spec.notes,
       ...notesOn(study, {
-        places: rows.map((row) => atOf(table, row)),
+        places: rows.map(([row]) => atOf(table, row!)),
         timed: timed || listed.some(({ column }) => study.metrics[column]?.timed === true),
       }),
     ],
@@ -95,31 +98,35 @@ export function listTable(
 function sourceColumns(
   study: Study,
   table: TidyTable,
-  firsts: ReadonlySet<number>,
-): Making<number>[] {
-  const label = (row: number) => provenanceOf(study, atOf(table, row));
+  firsts: ReadonlySet<Group>,
+): Making<Group>[] {
+  const label = ([row]: Group) => provenanceOf(study, atOf(table, row!));
   return [
-    words("Source", "", () => "", (row) => firsts.has(row) ? label(row).text : ""),
-    only("data_kind", (row) => label(row).kind),
+    words("Source", "", () => "", (own) => firsts.has(own) ? label(own).text : ""),
+    only("data_kind", (own) => label(own).kind),
   ];
 }
 
-function listedOf(
-  study: Study,
-  table: TidyTable,
-  { column, title, digits, scale, unit }: ListTable["columns"][number],
-): Listed {
-  const metric = study.metrics[column];
+function listedOf(study: Study, table: TidyTable, given: ListColumn): Listed {
+  const { column, title, digits, scale, unit } = given;
+  const metric = study.metrics[given.name ?? column];
   const isAxis = table.axes.includes(column);
   const own = title ?? (isAxis ? axisOf(study, column)?.title : metric?.title) ?? column;
   return {
-    column,
+    ...given,
     title: withUnit(own, unit === "" ? metric?.unit ?? "" : unit),
     digits: digits ?? metric?.digits,
     scale: scale === 1 ? metric?.scale ?? 1 : scale,
     axis: isAxis,
     words: table.columns[column]!.every((value) => typeof value !== "number"),
   };
+}
+
+/** A group's value: a statistic of its numbers, or the text that its rows share. */
+function valueOf(table: TidyTable, { column, of = median }: Listed, group: Group): Value {
+  const values = group.map((row) => table.columns[column]![row] ?? null);
+  const numbers = values.filter((value) => typeof value === "number");
+  return numbers.length > 0 ? of(numbers, group.length) : values[0]!;
 }
 
 function cellOf(
@@ -131,8 +138,4 @@ function cellOf(
   if (typeof value !== "number") return value ?? NONE;
   const scaled = value * scale;
   return linked(decimal(scaled, digits ?? (Number.isInteger(scaled) ? 0 : 2)), to);
-}
-
-function linkTo(table: string, row: number | undefined, column: string): string | undefined {
-  return row === undefined ? undefined : `row:${table}/${row}/${column}`;
 }

@@ -4,9 +4,9 @@
  * @module
  */
 import type { At } from "../tidy/table.ts";
-import type { Study } from "../study.ts";
+import { placeText, type Study } from "../study.ts";
 import { intervalText, NONE } from "./format.ts";
-import { differenceText, whereText, without } from "./places.ts";
+import { differenceText, without } from "./places.ts";
 import type { Cell, Table } from "./table.ts";
 
 type Value = string | number | null;
@@ -82,7 +82,11 @@ export function differences<R extends { readonly at: At; readonly against: At }>
     ...used(rows.map(({ against }) => against)).map((axis) =>
       only<R>(`against_${axis}`, ({ at, against }) => against[axis] ?? at[axis] ?? null)
     ),
-    words("Where", "", ({ at, against }) => whereText(study, without(at, against)) || NONE),
+    words(
+      "Where",
+      "",
+      ({ at, against }) => placeText(study, without(at, against), { all: true }) || NONE,
+    ),
     words("Difference", "", ({ at, against }) => differenceText(study, at, against)),
   ];
 }
@@ -109,6 +113,18 @@ export function tableOf<R>(
       rows: rows.map((row) => read.map(({ value }) => value!(row))),
     },
   };
+}
+
+/** Where the first of equal neighbours is, by index: anchors of groups of rows. */
+export function anchorsOf(names: readonly string[]): [row: number, anchor: string][] {
+  return names.flatMap((name, index): [number, string][] =>
+    name === names[index - 1] ? [] : [[index, name]]
+  );
+}
+
+/** Rows after which a group ends, given those that begin one. */
+export function breaksOf<R>(rows: readonly R[], firsts: ReadonlySet<R>): number[] {
+  return rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []);
 }
 
 /** Names of CSV columns; of those that are alike the later are counted. */

@@ -3,41 +3,45 @@
  *
  * @module
  */
+import { printedAt, printedChange } from "../printed.ts";
 import type { Metric, Where } from "../spec/axes.ts";
 import type { Measure } from "../spec/tables.ts";
-import { FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { countSigns, FEWEST_FOR_INTERVAL } from "../statistics/sample.ts";
+import { provenanceOf } from "../provenance.ts";
 import {
   baselineOf,
-  changesOf,
-  keyOf,
+  type Contrast,
+  estimateOf,
+  fits,
+  isAt,
   metricOf,
   rowsAt,
-  shownChange,
   type Study,
-  summaryOf,
+  testedChange,
 } from "../study.ts";
 import type { At } from "../tidy/table.ts";
-import { cutOff, formatsOf, intervalText, NONE, rangeText, signed } from "./format.ts";
+import { decimal, intervalText, NONE, printedText, rangeText, signed } from "./format.ts";
 import { completed, everyId, linkOfPairs, runsAnchor, type Sheet } from "./places.ts";
-import { printedBeside, printedChange, printedText } from "./printed.ts";
 
-/** The numbers of each kind of cell, by what CSV names them. */
-export const STATISTICS: Readonly<Record<Measure["show"], readonly string[]>> = {
-  mean_sd: ["mean", "sd", "n"],
-  mean: ["mean"],
-  sd: ["sd"],
-  interval: ["low", "high"],
-  n: ["n"],
-  min_max: ["min", "max"],
-  change: ["change"],
-  change_sd: ["change_sd"],
-  change_interval: ["change_low", "change_high"],
-  wins_losses: ["wins", "losses"],
-  published: ["published", "published_spread"],
-  published_change: ["published_change"],
+/** How each kind of cell is called in a column's head, and its numbers in CSV. */
+export const KINDS: Readonly<
+  Record<Measure["show"], { readonly title: string; readonly numbers: readonly string[] }>
+> = {
+  mean_sd: { title: "", numbers: ["mean", "sd", "n"] },
+  mean: { title: "mean", numbers: ["mean"] },
+  sd: { title: "std. dev.", numbers: ["sd"] },
+  interval: { title: "interval", numbers: ["low", "high"] },
+  n: { title: "seeds", numbers: ["n"] },
+  min_max: { title: "min/max", numbers: ["min", "max"] },
+  change: { title: "change", numbers: ["change"] },
+  change_sd: { title: "std. dev. of change", numbers: ["change_sd"] },
+  change_interval: { title: "interval of change", numbers: ["change_low", "change_high"] },
+  wins_losses: { title: "wins/losses", numbers: ["wins", "losses"] },
+  published: { title: "paper", numbers: ["published", "published_spread"] },
+  published_change: { title: "paper's change", numbers: ["published_change"] },
 };
 
-/** A cell, and its numbers in the order of {@linkcode STATISTICS}; texts where it has words. */
+/** A cell, and its numbers in the order of {@linkcode KINDS}; texts where it has words. */
 export interface Shown {
   readonly text: string;
   readonly to?: string;
@@ -53,8 +57,6 @@ export interface Place {
   /** Axes of rows and columns, the first that has a baseline is that of changes. */
   readonly axes: readonly string[];
 }
-
-const TOO_FEW = `needs ${FEWEST_FOR_INTERVAL} seeds`;
 
 const PLAIN: Metric = {
   title: "",
@@ -82,17 +84,11 @@ export function asMetric(
 
 /** What a measure shows at a place. */
 export function shownOf(sheet: Sheet, measure: Measure, place: Place): Shown {
-  const { show } = measure;
-  const none: Shown = { text: NONE, values: STATISTICS[show].map(() => null) };
-  const where = measure.where ?? {};
-  const fits = Object.entries(where).every(([axis, allowed]) =>
-    place.at[axis] === undefined || [allowed].flat().map(String).includes(place.at[axis])
-  );
-  if (!fits) return none;
-  const pinned = Object.entries(where).flatMap(([axis, allowed]) => {
-    const values = [allowed].flat();
-    return values.length === 1 ? [[axis, String(values[0])]] : [];
-  });
+  const { show, where = {} } = measure;
+  const none: Shown = { text: NONE, values: KINDS[show].numbers.map(() => null) };
+  if (!fits(place.at, where)) return none;
+  const pinned = Object.entries(where).filter(([, allowed]) => [allowed].flat().length === 1)
+    .map(([axis, allowed]) => [axis, String([allowed].flat()[0])]);
   const at: At = { ...place.at, ...Object.fromEntries(pinned) };
   const all = { ...place.where, ...where, ...at };
   if (show === "n" && measure.metric === undefined && measure.column === undefined) {
@@ -100,25 +96,15 @@ export function shownOf(sheet: Sheet, measure: Measure, place: Place): Shown {
     return { text: String(count), to: `#${everyId(place.table)}`, values: [count] };
   }
   const { study, name } = asMetric(sheet.study, measure, place.table);
+  const metric = metricOf(study, name);
   const cell: Cell = {
-    ...{ sheet: { ...sheet, study }, measure, none, name, all },
-    ...{ metric: metricOf(study, name), over: place.over, axes: place.axes },
-    at: completed(study, study.tidy[metricOf(study, name).table], at),
+    ...{ sheet: { ...sheet, study }, measure, none, name, all, metric },
+    ...{ over: place.over, axes: place.axes },
+    at: completed(study, study.tidy[metric.table], at),
   };
-  switch (show) {
-    case "min_max":
-      return rangeCell(cell);
-    case "published":
-    case "published_change":
-      return printedCell(cell);
-    case "change":
-    case "change_sd":
-    case "change_interval":
-    case "wins_losses":
-      return changeCell(cell);
-    default:
-      return valueCell(cell);
-  }
+  if (show === "min_max") return rangeCell(cell);
+  if (show === "published" || show === "published_change") return printedCell(cell);
+  return sampleCell(cell);
 }
 
 interface Cell extends Pick<Place, "at" | "over" | "axes"> {
@@ -151,109 +137,92 @@ function wordsCell(cell: Cell): Shown {
 function rangeCell(cell: Cell): Shown {
   const numbers = valuesIn(cell).filter((value) => typeof value === "number");
   if (numbers.length === 0) return wordsCell(cell);
-  const { value } = formatsOf(cell.metric, cell.measure.digits);
+  const digits = cell.measure.digits ?? cell.metric.digits;
   const min = numbers.reduce((a, b) => Math.min(a, b));
   const max = numbers.reduce((a, b) => Math.max(a, b));
-  return { text: rangeText(value(min), value(max)), values: [min, max] };
+  return { text: rangeText(decimal(min, digits), decimal(max, digits)), values: [min, max] };
 }
 
-function valueCell(cell: Cell): Shown {
-  const { sheet: { study }, measure, name, metric, at, over } = cell;
-  const runs = changesOf(study, { metric: name, at, against: null, over })
-    .map(({ value }) => value).filter(Number.isFinite);
-  if (runs.length === 0) return wordsCell(cell);
-  const { n, mean, sd, interval } = summaryOf(metric, runs, study.confidence);
-  const to = Object.keys(over).length > 0
-    ? `#${everyId(metric.table)}`
-    : `#${runsAnchor(study, metric.table, at)}`;
-  const { value } = formatsOf(metric, measure.digits);
-  switch (measure.show) {
+/** A statistic of the values at a place, or of their changes. */
+function sampleCell(cell: Cell): Shown {
+  const { sheet, measure: { show }, name, metric, at, over, none } = cell;
+  const isChange = show.startsWith("change") || show === "wins_losses";
+  const against = isChange ? againstOf(cell) : null;
+  if (isChange && against === null) return none;
+  const contrast = { metric: name, at, against, over };
+  const estimate = estimateOf(sheet.study, contrast);
+  if (estimate === null) return isChange ? none : wordsCell(cell);
+  const { n, mean, sd, interval, values } = estimate;
+  const digits = cell.measure.digits ?? metric.digits;
+  const text = (value: number) => (isChange ? signed : decimal)(value, digits);
+  const sdText = sd === null ? NONE : decimal(sd, digits);
+  const to = isChange ? linkOfPairs(sheet, contrast) : linkOfRuns(cell);
+  switch (show) {
     case "n":
       return { text: String(n), to, values: [n] };
     case "mean":
-      return { text: value(mean), to, values: [mean] };
+      return { text: text(mean), to, values: [mean] };
+    case "change": {
+      const unresolved = Math.abs(testedChange(metric, mean)) <= noiseOf(cell, contrast);
+      return { text: text(mean) + (unresolved ? " (not resolved)" : ""), to, values: [mean] };
+    }
     case "sd":
-      return { text: sd === null ? NONE : value(sd), to, values: [sd] };
-    case "interval": {
-      if (interval === null || n < FEWEST_FOR_INTERVAL) return { ...cell.none, text: TOO_FEW };
-      const cut = cutOff(metric, interval);
-      return { text: intervalText(cut, value), to, values: cut };
+      return { text: sdText, to, values: [sd] };
+    case "change_sd":
+      return sd === null ? none : { text: sdText, to, values: [sd] };
+    case "interval":
+    case "change_interval":
+      if (interval === null) return { ...none, text: `needs ${FEWEST_FOR_INTERVAL} seeds` };
+      return { text: intervalText(interval, text), to, values: interval };
+    case "wins_losses": {
+      const { positive, negative } = countSigns(values);
+      const wins = metric.better === "less" ? [negative, positive] : [positive, negative];
+      return { text: wins.join("/"), to, values: wins };
     }
     default: {
-      const spread = sd === null ? " (1 seed)" : ` ± ${value(sd)}`;
-      return { text: value(mean) + spread, to, values: [mean, sd, n] };
+      const spread = sd === null ? " (1 seed)" : ` ± ${sdText}`;
+      return { text: text(mean) + spread, to, values: [mean, sd, n] };
     }
   }
 }
 
-function changeCell(cell: Cell): Shown {
-  const { sheet, measure, name, metric, at, over, none } = cell;
-  const against = againstOf(cell);
-  if (against === null) return none;
-  const contrast = { metric: name, at, against, over };
-  const changes = changesOf(sheet.study, contrast).map(({ value }) => value)
-    .filter(Number.isFinite);
-  if (changes.length === 0) return none;
-  const to = linkOfPairs(sheet, contrast);
-  const { n, mean, sd, interval } = summarize(changes, sheet.study.confidence);
-  const shown = (value: number) => shownChange(metric, value);
-  const { value, change } = formatsOf(metric, measure.digits);
-  switch (measure.show) {
-    case "change_sd":
-      if (sd === null) return none;
-      return { text: value(shown(sd)), to, values: [shown(sd)] };
-    case "change_interval": {
-      if (interval === null || n < FEWEST_FOR_INTERVAL) return { ...none, text: TOO_FEW };
-      const ends = [shown(interval[0]), shown(interval[1])] as const;
-      return { text: intervalText(ends, change), to, values: ends };
-    }
-    case "wins_losses": {
-      const up = changes.filter((each) => each > 0).length;
-      const down = changes.filter((each) => each < 0).length;
-      const values = metric.better === "less" ? [down, up] : [up, down];
-      return { text: values.join("/"), to, values };
-    }
-    default: {
-      const noise = noiseOf(cell, against);
-      const text = change(shown(mean));
-      const unresolved = noise !== null && Math.abs(mean) <= noise;
-      return { text: unresolved ? `${text} (not resolved)` : text, to, values: [shown(mean)] };
-    }
-  }
+function linkOfRuns({ sheet: { study }, metric: { table }, at, over }: Cell): string {
+  return `#${Object.keys(over).length > 0 ? everyId(table) : runsAnchor(study, table, at)}`;
 }
 
 /**
  * How far what does the same as the baseline differs from it, at most: the larger end of the interval
- * of its changes, of fewer than three seeds its largest change. Null if the metric names no such condition, it did not run, or the cell is of it.
+ * of its changes, of fewer than three seeds its largest change. −1 if the metric names no such
+ * condition, it did not run, or the cell is of it.
  */
-function noiseOf({ sheet: { study }, metric, name, at, over }: Cell, against: At): number | null {
-  if (metric.floor === undefined) return null;
-  const floor = { ...at, ...metric.floor };
-  if (keyOf(floor) === keyOf(at)) return null;
-  const changes = changesOf(study, { metric: name, at: floor, against, over })
-    .map(({ value }) => value).filter(Number.isFinite);
-  if (changes.length === 0) return null;
-  const { n, interval } = summarize(changes, study.confidence);
-  return Math.max(...(n < 3 || interval === null ? changes : interval).map(Math.abs));
+function noiseOf({ sheet: { study }, metric }: Cell, contrast: Contrast): number {
+  if (metric.floor === undefined || isAt(contrast.at, metric.floor)) return -1;
+  const at = { ...contrast.at, ...metric.floor };
+  const estimate = estimateOf(study, { ...contrast, at });
+  if (estimate === null) return -1;
+  const tested = (value: number) => Math.abs(testedChange(metric, value));
+  return Math.max(...(estimate.interval ?? estimate.values).map(tested));
 }
 
 /** What a cell's changes are from; null at the baseline itself. */
 function againstOf({ sheet: { study }, measure, axes, at }: Cell): At | null {
   const against = measure.against ?? baselineOf(study, axes.filter((axis) => at[axis]));
-  return against === null || keyOf({ ...at, ...against }) === keyOf(at) ? null : against;
+  return against === null || isAt(at, against) ? null : against;
 }
 
+/** What the paper prints; beside synthetic data that is nothing. */
 function printedCell(cell: Cell): Shown {
   const { sheet: { study }, measure, name, at, over, none } = cell;
-  const question = { metric: name, at, over, source: measure.source };
+  const { kind } = provenanceOf(study, { ...at, ...over as Record<string, string[]> });
+  if (kind === "synthetic") return none;
+  const lookup = { metric: name, at, over, source: measure.source };
   if (measure.show === "published") {
-    const found = printedBeside(study, question);
-    return found === undefined
-      ? none
-      : { text: printedText(found), values: [found.value ?? found.words, found.spread] };
+    const found = printedAt(study, lookup);
+    if (found === undefined) return none;
+    return { text: printedText(found), values: [found.value ?? found.words, found.spread] };
   }
   const against = againstOf(cell);
-  const found = against === null ? undefined : printedChange(study, { ...question, against });
+  const found = against === null ? undefined : printedChange(study, { ...lookup, against });
   if (found === undefined) return none;
   return { text: signed(found.value, found.digits), values: [found.value] };
 }

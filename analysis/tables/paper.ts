@@ -3,76 +3,32 @@
  *
  * @module
  */
+import { meanAt, meansOf, type Series, seriesOf } from "../printed.ts";
 import { holm } from "../statistics/holm.ts";
-import { pairedTTest } from "../statistics/paired_t.ts";
-import { signedRankTest, signTest } from "../statistics/rank_tests.ts";
-import { alphaOf, summarize } from "../statistics/sample.ts";
+import { signedRankTest, tTest } from "../statistics/hypothesis_tests.ts";
+import { alphaOf, countSigns, moments } from "../statistics/sample.ts";
 import { studentTQuantile, studentTTwoSided } from "../statistics/student_t.ts";
 import {
   axisOf,
   baselineOf,
-  keyOf,
+  changeEstimate,
   metricOf,
-  type PublishedValue,
-  shownChange,
   type Study,
   testedChange,
 } from "../study.ts";
-import type { At } from "../tidy/table.ts";
-import { formatsOf, percent, probability } from "./format.ts";
+import { decimal, percent, probability, signed } from "./format.ts";
 import { bounds, differences, figures, type Making, only, tableOf, words } from "./making.ts";
 import type { Table } from "./table.ts";
-
-/** A source's changes under each seed, in the order of the seeds. */
-export interface Series {
-  readonly source: string;
-  readonly metric: string;
-  readonly at: At;
-  readonly against: At;
-  readonly seeds: readonly string[];
-  readonly values: readonly number[];
-}
-
-/** The paper's values for each seed, by what they are of. */
-export function seriesOf({ published, seeds }: Study): Series[] {
-  const own = published.filter(({ at, against, value }) =>
-    at[seeds] !== undefined && against !== null && value !== null
-  ).map(({ at: { [seeds]: seed, ...at }, ...rest }) => ({ ...rest, at, seed: seed! }));
-  const groups = Map.groupBy(
-    own,
-    ({ source, metric, at, against }) =>
-      JSON.stringify([source, metric, keyOf(at), keyOf(against!)]),
-  );
-  return [...groups.values()].map((group) => {
-    const { source, metric, at, against } = group[0]!;
-    return {
-      ...{ source, metric, at, against: against! },
-      seeds: group.map(({ seed }) => seed),
-      values: group.map(({ value }) => value!),
-    };
-  });
-}
-
-/** Printed values that are no changes and of no single seed. */
-export function meansOf({ published, seeds }: Study): (PublishedValue & { value: number })[] {
-  return published.flatMap((each) =>
-    each.value !== null && each.against === null && each.at[seeds] === undefined
-      ? [{ ...each, value: each.value }]
-      : []
-  );
-}
 
 /** A source's per-seed changes by the paired tests. */
 export function paperFigures(study: Study): Table {
   const tested = seriesOf(study).filter(({ values }) => values.length > 1).map((each) => {
     const metric = metricOf(study, each.metric);
     const values = each.values.map((value) => testedChange(metric, value));
-    const { n, mean, sd, interval } = summarize(values, study.confidence);
-    const shown = (value: number) => shownChange(metric, value);
     return {
-      ...{ ...each, ...signTest(values), ...formatsOf(metric), n, less: metric.better === "less" },
-      ...{ mean: shown(mean), sd: shown(sd!), low: shown(interval![0]), high: shown(interval![1]) },
-      ...{ p: pairedTTest(values)?.p ?? null, signedRank: signedRankTest(values).p },
+      ...{ ...each, ...changeEstimate(metric, values, study.confidence), ...countSigns(values) },
+      ...{ less: metric.better === "less", digits: metric.digits },
+      ...{ p: tTest(moments(values)), signedRank: signedRankTest(values) },
     };
   });
   const corrected = holm(tested.flatMap(({ p }) => p ?? []));
@@ -85,13 +41,8 @@ export function paperFigures(study: Study): Table {
   return tableOf<Row>(rows, [
     ...placeColumns(study, rows),
     figures("Seeds", "n", ({ n }) => n),
-    figures("Mean", "mean", ({ mean }) => mean, (mean, { change }) => change(mean)),
-    ...bounds<Row>(
-      `${percent(study.confidence)} interval`,
-      ({ low, high }) => [low, high],
-      (bound, { change }) => change(bound),
-    ),
-    figures("Std. dev.", "sd", ({ sd }) => sd, (sd, { value }) => value(sd)),
+    ...meanColumns<Row>(study),
+    figures("Std. dev.", "sd", ({ sd }) => sd, (sd, { digits }) => decimal(sd, digits)),
     figures("p", "p", ({ p }) => p, probability),
     figures("p, Holm", "p_holm", ({ holm }) => holm, probability),
     figures("Signed-rank p", "signed_rank_p", ({ signedRank }) => signedRank, probability),
@@ -113,6 +64,21 @@ export function paperFigures(study: Study): Table {
   });
 }
 
+/** A mean change and its interval. */
+function meanColumns<
+  R extends {
+    readonly mean: number;
+    readonly interval: readonly [number, number] | null;
+    readonly digits: number;
+  },
+>(study: Study): Making<R>[] {
+  const change = (value: number, { digits }: R) => signed(value, digits);
+  return [
+    figures("Mean", "mean", ({ mean }) => mean, change),
+    ...bounds<R>(`${percent(study.confidence)} interval`, ({ interval }) => interval, change),
+  ];
+}
+
 /**
  * Differences of printed means from the baseline in the same source, by unpaired t tests from means
  * and spreads.
@@ -129,7 +95,7 @@ export function paperTables(study: Study): Table {
       Object.keys(cell.at).filter((axis) => axisOf(study, axis)?.baseline !== cell.at[axis]),
     );
     if (against === null || metric.change === "ratio") return [];
-    const base = baseOf(means, cell, against);
+    const base = meanAt(means, { ...cell, at: { ...cell.at, ...against } });
     const [n, m] = [cell, base].map((each) => each?.n ?? study.paper.seeds ?? 0);
     if (base?.spread == null || cell.spread === null || Math.min(n!, m!) < 2) return [];
     const mean = cell.value - base.value;
@@ -137,19 +103,14 @@ export function paperTables(study: Study): Table {
     const df = Math.min(n!, m!) - 1;
     const half = studentTQuantile(1 - alphaOf(study.confidence) / 2, df) * error;
     return [{
-      ...{ ...cell, against, mean, low: mean - half, high: mean + half },
-      ...{ p: error === 0 ? null : studentTTwoSided(mean / error, df), ...formatsOf(metric) },
+      ...{ ...cell, against, mean, interval: [mean - half, mean + half] as const },
+      ...{ p: error === 0 ? null : studentTTwoSided(mean / error, df), digits: metric.digits },
     }];
   });
   type Row = typeof rows[number];
   return tableOf<Row>(rows, [
     ...placeColumns(study, rows),
-    figures("Mean", "mean", ({ mean }) => mean, (mean, { change }) => change(mean)),
-    ...bounds<Row>(
-      `${percent(study.confidence)} interval`,
-      ({ low, high }) => [low, high],
-      (bound, { change }) => change(bound),
-    ),
+    ...meanColumns<Row>(study),
     figures("p", "p", ({ p }) => p, probability),
   ], {
     id: "paper_tables",
@@ -160,18 +121,6 @@ export function paperTables(study: Study): Table {
       "n − 1 degrees of freedom.",
     ],
   });
-}
-
-/** What a printed mean is compared with in its source. */
-export function baseOf<M extends PublishedValue>(
-  means: readonly M[],
-  cell: M,
-  against: At,
-): M | undefined {
-  return means.find((other) =>
-    other.source === cell.source && other.metric === cell.metric && other !== cell &&
-    keyOf(other.at) === keyOf({ ...cell.at, ...against })
-  );
 }
 
 type Placed = Pick<Series, "source" | "metric" | "at" | "against">;

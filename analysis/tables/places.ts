@@ -3,14 +3,14 @@
  *
  * @module
  */
+import { provenanceOf } from "../provenance.ts";
 import {
   atOf,
-  axisOf,
+  byAxes,
   type Contrast,
   keyOf,
   metricOf,
   partsOf,
-  provenanceOf,
   rowsAt,
   type Study,
   titleOf,
@@ -92,26 +92,6 @@ export function differenceText(study: Study, at: At, against: At): string {
 /** Coordinates on the axes that others are not on. */
 export function without(at: At, others: At): At {
   return Object.fromEntries(Object.entries(at).filter(([axis]) => others[axis] === undefined));
-}
-
-/** All of some coordinates as people read them, axes in display order: `Gas, Vanilla`. */
-export function whereText(study: Study, at: At): string {
-  const rank = (axis: string) => {
-    const index = study.axes.findIndex(({ name }) => name === axis);
-    return index < 0 ? study.axes.length : index;
-  };
-  return Object.keys(at).sort((a, b) => rank(a) - rank(b))
-    .map((axis) => titleOf(study, axis, at[axis]!)).join(", ");
-}
-
-/** Compares by some axes' display order, the first first. */
-export function byAxes(study: Study, axes: readonly string[]): (a: At, b: At) => number {
-  const rank = (axis: string, value: string | undefined) =>
-    axisOf(study, axis)?.values.findIndex((each) => each.value === value) ?? -1;
-  return (a, b) => {
-    const axis = axes.find((name) => a[name] !== b[name]);
-    return axis === undefined ? 0 : rank(axis, a[axis]) - rank(axis, b[axis]);
-  };
 }
 
 /** Different coordinates of rows on some axes, in the axes' display order. */

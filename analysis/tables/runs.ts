@@ -16,58 +16,74 @@ import {
   shownChange,
   type Study,
 } from "../study.ts";
-import type { At, Columns, TidyTable } from "../tidy/table.ts";
-import { changeUnit, formatsOf, withUnit } from "./format.ts";
-import { listTable } from "./list.ts";
-import { differences, figures, type Making, only, tableOf, words } from "./making.ts";
+import type { At, TidyTable } from "../tidy/table.ts";
+import { changeUnit, decimal, signed, withUnit } from "./format.ts";
+import { type ListColumn, listTable } from "./list.ts";
+import { anchorsOf, differences, figures, type Making, only, tableOf, words } from "./making.ts";
 import { conditionAxes, everyId, notesOn, runsAnchor, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
 /** Every run of each tidy table that metrics are read from. */
-export function everyRun(sheet: Sheet, specs: Tables): Table[] {
-  const names = new Set(Object.values(sheet.study.metrics).map(({ table }) => table));
+export function everyRun({ study }: Sheet, specs: Tables): Table[] {
+  const names = new Set(Object.values(study.metrics).map(({ table }) => table));
   return [...names].flatMap((name) => {
-    const table = sheet.study.tidy[name];
-    const every = table === undefined ? null : everyOf(sheet, table, specs);
-    return every === null ? [] : [every];
+    const table = study.tidy[name];
+    return (table && everyOf(study, table, specs)) ?? [];
   });
 }
 
-function everyOf({ study }: Sheet, table: TidyTable, specs: Tables): Table | null {
-  const metrics = Object.entries(study.metrics).filter(([name, metric]) =>
-    metric.table === table.name && table.columns[metric.column ?? name] !== undefined
-  );
+/** A row for each run; where it has several, such as rounds of timing, their median, min and max. */
+function everyOf(study: Study, table: TidyTable, specs: Tables): Table | null {
+  const metrics = Object.entries(study.metrics).flatMap(([name, metric]) => {
+    const column = metric.column ?? name;
+    const isHere = metric.table === table.name && table.columns[column] !== undefined;
+    return isHere ? [{ ...metric, column }] : [];
+  });
   const conditions = conditionAxes(study, table);
   const axes = [...conditions, study.seeds].filter((axis) => table.axes.includes(axis));
   const rows = Array.from({ length: table.length }, (_, row) => row);
   const groups = [...Map.groupBy(rows, (row) => keyOf(atOf(table, row, axes))).values()];
-  const known = new Set([...axes, ...metrics.map(([name, metric]) => metric.column ?? name)]);
-  const made = groups.length < table.length
-    ? everyMedian(study, { table, metrics, axes, groups })
-    : {
-      study,
-      columns: [
-        ...metrics.map(([name, metric]) => ({
-          ...{ column: metric.column ?? name, title: metric.title, unit: metric.unit },
-          ...{ scale: metric.scale, digits: metric.digits },
-        })),
-        ...listedColumns(specs, table).filter(({ column }) => !known.has(column)),
-      ],
-    };
-  const titles = [...new Set(metrics.map(([, { title }]) => title.toLowerCase()))].join(", ");
-  const of = made.study.tidy[table.name]!;
-  return listTable(made.study, {
+  const known = new Set([...axes, ...metrics.map(({ column }) => column)]);
+  const own = ({ column, title, unit, scale, digits }: typeof metrics[number]) => ({
+    ...{ column, title, unit, scale, digits },
+  });
+  const columns = groups.length < table.length
+    ? [
+      ...metrics.slice(0, 1).map((metric) => rowsColumn(metric)),
+      ...metrics.flatMap((metric) => spreadColumns(own(metric))),
+    ]
+    : [
+      ...metrics.map(own),
+      ...listedColumns(specs, table).filter(({ column }) => !known.has(column)),
+    ];
+  const titles = [...new Set(metrics.map(({ title }) => title.toLowerCase()))].join(", ");
+  return listTable(study, {
     id: everyId(table.name),
     spec: {
       ...{ list: table.name, where: {} },
       caption: table.name === "runs" ? "Every run" : `Every run: ${titles}`,
       notes: ["Numbers lead to the trace of what measured them."],
-      columns: [...axes.map((column) => ({ column, scale: 1, unit: "" })), ...made.columns],
+      columns: [...axes.map((column) => ({ column, scale: 1, unit: "" })), ...columns],
     },
-    anchor: (row) => runsAnchor(study, table.name, atOf(of, row, conditions)),
-    rowOf: (row, column) => table.columns[column] === undefined ? undefined : groups[row]![0],
-    timed: metrics.some(([, { timed }]) => timed === true),
+    groups,
+    anchor: (row) => runsAnchor(study, table.name, atOf(table, row, conditions)),
+    timed: metrics.some(({ timed }) => timed === true),
   });
+}
+
+function rowsColumn({ column }: { readonly column: string }): ListColumn {
+  return { column, name: "rows", title: "Rows", scale: 1, unit: "", of: (_, rows) => rows };
+}
+
+function spreadColumns(metric: ListColumn & { readonly title: string }): ListColumn[] {
+  const { column, title } = metric;
+  const end = (name: string, of: (...values: number[]) => number): ListColumn => ({
+    ...metric,
+    name: `${column}_${name.toLowerCase()}`,
+    title: name,
+    of: (values) => values.reduce((a, b) => of(a, b)),
+  });
+  return [{ ...metric, title: `${title}: median` }, end("Min", Math.min), end("Max", Math.max)];
 }
 
 /** Columns that declared tables show of a tidy table, each once. */
@@ -85,50 +101,6 @@ function listedColumns(specs: Tables, table: TidyTable): ListTable["columns"] {
       );
   });
   return [...new Map(all.map((each) => [each.column, each])).values()];
-}
-
-/** Where a run has several rows, such as rounds of timing: how many, their median, min and max. */
-function everyMedian(study: Study, { table, metrics, axes, groups }: {
-  table: TidyTable;
-  metrics: readonly (readonly [string, Metric])[];
-  axes: readonly string[];
-  groups: readonly (readonly number[])[];
-}): { readonly study: Study; readonly columns: ListTable["columns"] } {
-  const each = (name: string, of: (values: number[]) => number) =>
-    groups.map((rows) => {
-      const values = rows.map((row) => table.columns[name]![row]).filter((value) =>
-        typeof value === "number"
-      );
-      return values.length === 0 ? null : of(values);
-    });
-  const own = metrics.map(([name, metric]) => ({ name: metric.column ?? name, metric }));
-  const made: Record<string, Columns[string]> = { rows: groups.map((rows) => rows.length) };
-  for (const { name } of own) {
-    made[name] = each(name, median);
-    made[`${name}_min`] = each(name, (values) => values.reduce((a, b) => Math.min(a, b)));
-    made[`${name}_max`] = each(name, (values) => values.reduce((a, b) => Math.max(a, b)));
-  }
-  for (const axis of axes) made[axis] = groups.map(([row]) => table.columns[axis]![row!]!);
-  const column = (name: string, title: string, { unit, scale, digits }: Metric) => ({
-    ...{ column: name, title, unit, scale, digits },
-  });
-  return {
-    study: {
-      ...study,
-      tidy: {
-        ...study.tidy,
-        [table.name]: { ...table, axes, columns: made, length: groups.length },
-      },
-    },
-    columns: [
-      { column: "rows", title: "Rows", scale: 1, unit: "" },
-      ...own.flatMap(({ name, metric }) => [
-        column(name, `${metric.title}: median`, metric),
-        column(`${name}_min`, "Min", metric),
-        column(`${name}_max`, "Max", metric),
-      ]),
-    ],
-  };
 }
 
 /** Every pair of runs behind a change that a table or a claim shows. */
@@ -159,9 +131,7 @@ export function everyPair({ study, pairs }: Sheet): Table {
     named: ({ metric, at, against, seed }) => [
       ...[metric, ...Object.values(at), "from", ...Object.values(against), seed],
     ],
-    anchors: rows.flatMap(({ anchor }, index): [number, string][] =>
-      rows[index - 1]?.anchor === anchor ? [] : [[index, anchor]]
-    ),
+    anchors: anchorsOf(rows.map(({ anchor }) => anchor)),
     notes: [
       ...metrics.some(({ within }) => within !== undefined)
         ? [
@@ -196,7 +166,7 @@ function valueColumns(metrics: readonly Metric[]): Making<Pair>[] {
       withUnit(title, unit),
       title.toLowerCase(),
       ({ values }) => values[index],
-      (value, { links, format }) => linked(format.value(value), links[index]),
+      (value, { links, digits }) => linked(decimal(value, digits), links[index]),
     );
   return [
     ...[side("First", 0), side("Second", 1)],
@@ -204,7 +174,7 @@ function valueColumns(metrics: readonly Metric[]): Making<Pair>[] {
       withUnit("Change", changes),
       "change",
       ({ change }) => change,
-      (change, { format }) => format.change(change),
+      (change, { digits }) => signed(change, digits),
     ),
   ];
 }
@@ -223,6 +193,6 @@ function pairOf(study: Study, name: string, { plus, minus, value }: Change) {
     values: [first!, second!] as const,
     links: [to!, from!] as const,
     change: shownChange(metric, value),
-    format: formatsOf(metric),
+    digits: metric.digits,
   };
 }

@@ -4,23 +4,14 @@
  * @module
  */
 import type { Measure, SummaryTable } from "../spec/tables.ts";
-import {
-  atOf,
-  axisOf,
-  metricOf,
-  type Provenance,
-  provenanceOf,
-  rowsAt,
-  shortOf,
-  type Study,
-  titleOf,
-} from "../study.ts";
+import { type Provenance, provenanceOf } from "../provenance.ts";
+import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
-import { NONE, percent, rangeText, withUnit } from "./format.ts";
-import { type Making, only, tableOf, words } from "./making.ts";
-import { asMetric, type Place, type Shown, shownOf, STATISTICS } from "./measures.ts";
+import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
+import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
-import { linked, type Table } from "./table.ts";
+import { type Cell, linked, type Table } from "./table.ts";
 
 /** A declared summary; null if nothing of it was run. */
 export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Table | null {
@@ -81,15 +72,23 @@ function rowAxes(study: Study, { table, rows, spec }: {
   return [...declared, ...further];
 }
 
+/** A condition with what its columns show. */
+interface Row {
+  readonly place: At;
+  /** All coordinates that its runs agree on. */
+  readonly at: At;
+  readonly cells: readonly Shown[];
+  readonly data: Provenance;
+}
+
 /** A row for each place, a column for each measure. */
-function rowsOf(parts: Parts): Built {
+function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
   const { sheet: { study }, spec, axes } = parts;
-  const rows = parts.places.map((place) => {
+  const rows = parts.places.map((place): Row => {
     const at = conditionAt(parts, place);
-    const cells = spec.columns.map((each) => shownOf(parts.sheet, each, placeOf(parts, at, each)));
-    return { place, at, cells, data: dataOf(parts, at) };
+    const cells = spec.columns.map((each) => cellAt(parts, at, each));
+    return { place, at, cells, data: provenanceOf(study, { ...spec.where, ...at }) };
   }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
-  type Row = typeof rows[number];
   const firsts = firstsOf(rows, axes);
   const made = tableOf<Row>(rows, [
     ...axisColumns<Row>(study, axes, firsts),
@@ -109,7 +108,7 @@ function rowsOf(parts: Parts): Built {
         words: rows.every(({ cells }) => typeof cells[index]!.values[0] === "string"),
         show: ({ cells }) => linked(cells[index]!.text, cells[index]!.to),
       },
-      ...STATISTICS[each.show].map((statistic, at) =>
+      ...KINDS[each.show].numbers.map((statistic, at) =>
         only<Row>(baseName(each, [statistic]), ({ cells }) => cells[index]!.values[at]!)
       ),
     ]),
@@ -117,47 +116,46 @@ function rowsOf(parts: Parts): Built {
     ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
     breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
   });
-  return { made, shown: rows.map(({ at }) => at) };
+  return { made, rows, shown: rows.map(({ at }) => at) };
 }
 
-/** What is shown and printed of a condition of a table across an axis. */
-interface Crossed {
+/** A row of a table across an axis: of ours, or of the paper's. */
+interface Line {
   readonly place: At;
-  readonly at: At;
-  readonly value: string;
-  readonly ours: Shown;
-  readonly printed: Shown;
-  readonly seeds: Shown["values"][number];
+  readonly label: string;
+  readonly who: readonly string[];
+  readonly cells: readonly Cell[];
 }
 
-/** A row of ours for each place and one of the paper's, a column for each value of an axis. */
+/**
+ * A row of ours for each place and one of the paper's, a column for each value of an axis; for
+ * programs a row for each condition.
+ */
 function acrossOf(parts: Parts, across: string): Built {
-  const { sheet: { study }, spec, table, axes } = parts;
-  const values = table.axes.includes(across)
-    ? placesIn(study, { table, rows: rowsAt(table, spec.where), axes: [across] })
-      .map((at) => at[across]!)
-    : [];
-  const rows = parts.places.flatMap((place) => {
-    const conditions = values.map((value) => crossedAt(parts, { place, across, value }));
-    if (conditions.every(({ ours }) => ours.text === NONE)) return [];
-    const { text } = dataOf(parts, conditionAt(parts, place));
-    const ours = {
-      ...{ place, conditions, label: `This run: ${text}${seedsText(conditions)}`, who: [] },
-      cells: conditions.map(({ ours: { text, to } }) =>
-        linked(text === NONE ? "not run" : text, to)
-      ),
-    };
-    const cells = conditions.map(({ printed }) => printed.text);
-    return cells.every((text) => text === NONE)
-      ? [ours]
-      : [ours, { place, conditions: [], label: "Paper, as printed", who: ["paper"], cells }];
+  const { sheet: { study }, spec, table, axes, places } = parts;
+  const [measure] = spec.columns as [Measure];
+  const ours = table.axes.includes(across) ? rowsAt(table, spec.where) : [];
+  const values = placesIn(study, { table, rows: ours, axes: [across] }).map((at) => at[across]!);
+  const columns = spec.published === undefined
+    ? [measure]
+    : [measure, theirsOf(measure, spec.published)];
+  const long = rowsOf({
+    ...{ ...parts, spec: { ...spec, columns }, axes: [...axes, across] },
+    places: places.flatMap((place) => values.map((value) => ({ ...place, [across]: value }))),
   });
-  type Row = typeof rows[number];
+  const rows = places.flatMap((place) =>
+    linesOf(parts, {
+      place,
+      conditions: values.map((value) =>
+        long.rows.find((row) => isAt(row.place, { ...place, [across]: value }))
+      ),
+    })
+  );
   const firsts = firstsOf(rows, axes);
-  const made = tableOf<Row>(rows, [
-    ...axisColumns<Row>(study, axes, firsts, ({ who }) => who.length > 0),
+  const made = tableOf<Line>(rows, [
+    ...axisColumns<Line>(study, axes, firsts, ({ who }) => who.length > 0),
     words("Source", "", ({ label }) => label),
-    ...values.map((value, index): Making<Row> => ({
+    ...values.map((value, index): Making<Line> => ({
       ...{ title: shortOf(study, across, value), name: value },
       show: ({ cells }) => cells[index]!,
     })),
@@ -165,55 +163,35 @@ function acrossOf(parts: Parts, across: string): Built {
     ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
-  const conditions = rows.flatMap((row) => row.conditions)
-    .filter(({ ours, printed }) => ours.text !== NONE || printed.text !== NONE);
-  const { data } = crossedTable(parts, across, conditions);
-  return { made: { ...made, data }, shown: conditions.map(({ at }) => at) };
+  return { made: { ...made, data: long.made.data }, shown: long.shown };
 }
 
-function crossedAt(
+/** The rows of a place, given its condition at each value of the axis that the table goes across. */
+function linesOf(
   parts: Parts,
-  { place, across, value }: { place: At; across: string; value: string },
-): Crossed {
-  const measure = parts.spec.columns[0]!;
-  const at = conditionAt(parts, { ...place, [across]: value });
-  const show = (own: Measure) => shownOf(parts.sheet, own, placeOf(parts, at, own));
-  const printed = theirsOf(parts.spec);
-  return {
-    ...{ place, at, value, ours: show(measure) },
-    printed: parts.spec.published === undefined ? { text: NONE, values: [] } : show(printed),
-    seeds: show({ ...measure, show: "n" }).values[0]!,
-  };
+  { place, conditions }: { place: At; conditions: readonly (Row | undefined)[] },
+): Line[] {
+  const { sheet: { study }, spec } = parts;
+  const [ours, printed] = [0, 1].map((column) =>
+    conditions.map((row) => row?.cells[column] ?? { text: NONE, values: [] })
+  ) as [Shown[], Shown[]];
+  const isEmpty = (cells: readonly Shown[]) => cells.every(({ text }) => text === NONE);
+  if (isEmpty(ours)) return [];
+  const { text } = provenanceOf(study, { ...spec.where, ...conditionAt(parts, place) });
+  const seeds = conditions.flatMap((row) =>
+    row && cellAt(parts, row.at, { ...spec.columns[0]!, show: "n" }).values[0] || []
+  );
+  const cells = ours.map(({ text, to }) => linked(text === NONE ? "not run" : text, to));
+  const own = { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells };
+  if (isEmpty(printed)) return [own];
+  const theirs = printed.map(({ text }) => text);
+  return [own, { place, label: "Paper, as printed", who: ["paper"], cells: theirs }];
 }
 
-/** What the paper prints of a table across an axis. */
-function theirsOf({ columns: [measure], published }: SummaryTable): Measure {
-  const isChange = measure!.show.startsWith("change");
-  return {
-    ...{ ...measure!, source: published },
-    show: isChange ? "published_change" : "published",
-  };
-}
-
-/** A table across an axis for programs: a row for each condition. */
-function crossedTable(parts: Parts, across: string, conditions: readonly Crossed[]): Table {
-  const measure = parts.spec.columns[0]!;
-  return tableOf<Crossed>(conditions, [
-    ...parts.axes.map((axis) => only<Crossed>(axis, ({ place }) => place[axis]!)),
-    only(across, ({ value }) => value),
-    only("data_kind", ({ at }) => dataOf(parts, at).kind),
-    ...STATISTICS[measure.show].map((statistic, index) =>
-      only<Crossed>(baseName(measure, [statistic]), ({ ours }) => ours.values[index]!)
-    ),
-    ...STATISTICS[theirsOf(parts.spec).show].map((statistic, index) =>
-      only<Crossed>(statistic, ({ printed }) => printed.values[index] ?? null)
-    ),
-  ], { id: "", caption: "" });
-}
-
-/** How what a table shows at some coordinates relates to the paper's data and models. */
-function dataOf({ sheet: { study }, spec }: Parts, at: At): Provenance {
-  return provenanceOf(study, { ...spec.where, ...at });
+/** What a source of the paper prints of what a measure shows. */
+function theirsOf(measure: Measure, source: string): Measure {
+  const show = measure.show.startsWith("change") ? "published_change" : "published";
+  return { ...measure, source, show };
 }
 
 /** All coordinates of a place that its rows agree on. */
@@ -226,19 +204,20 @@ function conditionAt({ sheet: { study }, spec, table }: Parts, place: At): At {
   return rows.length === 0 ? place : { ...atOf(table, rows[0]!, axes), ...place };
 }
 
-/** Where a measure is taken at some coordinates. */
-function placeOf({ sheet: { study }, spec, axes }: Parts, at: At, measure: Measure): Place {
-  const table = study.tidy[metricFor(study, measure, spec.table).table];
+/** What a measure shows at some coordinates. */
+function cellAt(parts: Parts, at: At, measure: Measure): Shown {
+  const { sheet, spec, axes } = parts;
+  const table = sheet.study.tidy[metricFor(sheet.study, measure, spec.table).table];
   const values = (axis: string) => {
     const rows = rowsAt(table, { ...spec.where, ...measure.where });
     return [...new Set(rows.map((row) => String(table!.columns[axis]![row])))];
   };
   const over = [...new Set(spec.columns.flatMap((each) => each.over))]
     .filter((axis) => table?.axes.includes(axis)).map((axis) => [axis, values(axis)]);
-  return {
+  return shownOf(sheet, measure, {
     ...{ table: spec.table, at, where: spec.where, over: Object.fromEntries(over) },
     axes: [...axes, ...(spec.across === undefined ? [] : [spec.across])],
-  };
+  });
 }
 
 function metricFor(study: Study, measure: Measure, table: string) {
@@ -252,10 +231,6 @@ function firstsOf<R extends { readonly place: At }>(
   [axis]: readonly string[],
 ): Set<R> {
   return new Set(rows.filter(({ place }, index) => rows[index - 1]?.place[axis!] !== place[axis!]));
-}
-
-function breaksOf<R>(rows: readonly R[], firsts: ReadonlySet<R>): number[] {
-  return rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []);
 }
 
 /** A place's titles; the first, which groups the rows, is shown once. */
@@ -279,8 +254,7 @@ function axisColumns<R extends { readonly place: At }>(
 }
 
 /** `, n = 5`, or `, n = 3–5` where a row's cells differ. */
-function seedsText(cells: readonly { readonly seeds: unknown }[]): string {
-  const found = cells.map(({ seeds }) => seeds).filter((count) => typeof count === "number");
+function seedsText(found: readonly number[]): string {
   if (found.length === 0) return "";
   return `, n = ${rangeText(String(Math.min(...found)), String(Math.max(...found)))}`;
 }
@@ -288,26 +262,13 @@ function seedsText(cells: readonly { readonly seeds: unknown }[]): string {
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {
   if (measure.title !== undefined) return measure.title;
   const { title, unit } = metricFor(study, measure, spec.table);
-  const level = percent(study.confidence);
-  const titles: Readonly<Record<Measure["show"], string>> = {
-    mean_sd: "",
-    mean: "mean",
-    sd: "std. dev.",
-    interval: `${level} interval`,
-    n: "seeds",
-    min_max: "min/max",
-    change: "change",
-    change_sd: "std. dev. of change",
-    change_interval: `${level} interval of change`,
-    wins_losses: "wins/losses",
-    published: "paper",
-    published_change: "paper's change",
-  };
-  const own = titles[measure.show];
-  const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
+  const own = KINDS[measure.show].title.replace(
+    "interval",
+    `${percent(study.confidence)} interval`,
+  );
   if (own === "") return withUnit(title, unit);
   const several = new Set(spec.columns.map((each) => each.metric ?? each.column)).size > 1;
-  return capital(several && title !== "" ? `${title}: ${own}` : own);
+  return capitalized(several && title !== "" ? `${title}: ${own}` : own);
 }
 
 /** What a measure's numbers are named by: `accuracy_change`. */

@@ -8,7 +8,7 @@ import type { Artifact } from "../../pipeline/stage.ts";
 import type { SourceRows, Sources } from "../results.ts";
 import { keyOf } from "../study.ts";
 import { readMeasurements } from "./measurements.ts";
-import { axesInOrder, comparePlaces, type Order } from "./order.ts";
+import { axesInOrder, comparePlaces, describedValues, type Order } from "./order.ts";
 import type { At, TidyTable, Value } from "./table.ts";
 
 /** A measurement file. */
@@ -108,9 +108,10 @@ function tableOf(
         '"each", or aggregate them apart',
     );
   }
+  const compare = comparePlaces(axes, (axis) => describedValues(order, axis));
   const joined = [...Map.groupBy(pieces, ({ at }) => keyOf(at)).values()]
     .map((own) => own.reduce((a, b) => join(name, a, b)))
-    .sort((a, b) => comparePlaces(order, axes)(a.at, b.at));
+    .sort((a, b) => compare(a.at, b.at));
   const columns = [...new Set(joined.flatMap((piece) => piece.columns))];
   const rows = joined.flatMap((piece) => piece.rows.map((values) => ({ piece, values })));
   return {

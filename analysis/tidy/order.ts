@@ -25,19 +25,26 @@ export interface Order {
   readonly seeds: string;
 }
 
-/** Compares values of an axis: as described, then numbers by size, then texts by code unit. */
-export function compareValues({ axes }: Order, name: string): (a: string, b: string) => number {
-  const described = axes.find(([axis]) => axis === name)?.[1].values.map(([value]) => value) ?? [];
-  const ranks = new Map(described.map((value, rank) => [value, rank]));
+/** The values of an axis that an experiment describes, in order. */
+export function describedValues({ axes }: Pick<Order, "axes">, name: string): string[] {
+  return axes.find(([axis]) => axis === name)?.[1].values.map(([value]) => value) ?? [];
+}
+
+/** Compares values of an axis: as listed, then numbers by size, then texts by code unit. */
+export function compareValues(listed: readonly string[]): (a: string, b: string) => number {
+  const ranks = new Map(listed.map((value, rank) => [value, rank]));
   return (a, b) => {
     const [first, second] = [ranks.get(a) ?? ranks.size, ranks.get(b) ?? ranks.size];
     return first - second || compareNumbers(a, b) || compareText(a, b);
   };
 }
 
-/** Compares coordinates axis by axis. */
-export function comparePlaces(order: Order, names: readonly string[]): (a: At, b: At) => number {
-  const compare = names.map((name) => [name, compareValues(order, name)] as const);
+/** Compares coordinates axis by axis, by each axis' listed values. */
+export function comparePlaces(
+  axes: readonly string[],
+  listed: (axis: string) => readonly string[],
+): (a: At, b: At) => number {
+  const compare = axes.map((name) => [name, compareValues(listed(name))] as const);
   return (a, b) => {
     for (const [name, byValue] of compare) {
       const sign = byValue(a[name] ?? "", b[name] ?? "");
@@ -49,14 +56,9 @@ export function comparePlaces(order: Order, names: readonly string[]): (a: At, b
 
 /** Numbers before texts. */
 function compareNumbers(a: string, b: string): number {
-  const [first, second] = [a, b].map((text) => text === "" ? NaN : Number(text)) as [
-    number,
-    number,
-  ];
-  if (Number.isNaN(first) || Number.isNaN(second)) {
-    return Number(Number.isNaN(first)) - Number(Number.isNaN(second));
-  }
-  return first < second ? -1 : first > second ? 1 : 0;
+  const [first, second] = [a, b].map((text) => text === "" ? NaN : Number(text));
+  const texts = Number(Number.isNaN(first)) - Number(Number.isNaN(second));
+  return texts || Math.sign(first! - second!) || 0;
 }
 
 function compareText(a: string, b: string): number {

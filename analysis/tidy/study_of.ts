@@ -5,6 +5,7 @@
  */
 import { StageError } from "../../pipeline/errors.ts";
 import type { Metrics } from "../spec/axes.ts";
+import { publishedValues } from "../printed.ts";
 import type { Paper, Published } from "../spec/published.ts";
 import { type Sources, SOURCES_FORMAT } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
@@ -13,13 +14,13 @@ import {
   type Axis,
   conditionsOf,
   type Corpus,
+  isAt,
   keyOf,
-  type PublishedValue,
   rowsAt,
   type Study,
 } from "../study.ts";
 import { gather, type Measured } from "./gather.ts";
-import { axesInOrder, compareValues, type Order } from "./order.ts";
+import { axesInOrder, compareValues, describedValues, type Order } from "./order.ts";
 import type { At, TidyTable } from "./table.ts";
 
 /** What an experiment says of its analysis, as far as a study knows it. */
@@ -77,7 +78,8 @@ function axesOf(order: Order, tidy: Study["tidy"]): Axis[] {
       name,
       title: named.get(name)?.title ?? name,
       baseline: named.get(name)?.baseline ?? null,
-      values: [...found].sort(compareValues(order, name)).map(label),
+      values: [...found].sort(compareValues(describedValues(order, name)))
+        .map(label),
       others: [...described.keys()].filter((value) => !found.has(value)).map(label),
     };
   });
@@ -127,11 +129,6 @@ function corporaOf(tidy: Study["tidy"], paper: Paper): Corpus[] {
   });
 }
 
-/** Whether coordinates are at a place: have its value of each axis that it names. */
-function isAt(at: At, place: At): boolean {
-  return Object.entries(place).every(([axis, wanted]) => at[axis] === wanted);
-}
-
 /** How much of its data set a corpus holds, in a sentence; `undefined` for all of it. */
 function partOf(
   { at, of }: { at: At; of: (name: string) => string | number | null },
@@ -151,47 +148,6 @@ function partOf(
 }
 
 /**
- * What a paper prints of the metrics at hand, as a study has it. One file has all that it prints, of
- * timings too, which other runs measure.
- */
-export function publishedValues(
-  { published, paper, metrics }: Pick<StudyParams, "published" | "paper" | "metrics">,
-): PublishedValue[] {
-  return published.filter(({ metric }) => metric in metrics)
-    .map((row) => publishedValue(row, paper));
-}
-
-/** A row of the paper's numbers: what its text says of rounding, what its columns say of place. */
-function publishedValue(row: Published[number], paper: Paper): PublishedValue {
-  const { source, page, metric, value, spread, n, words, ...places } = row;
-  const at: Record<string, string> = {}, against: Record<string, string> = {};
-  for (const [name, place] of Object.entries(places)) {
-    if (place === "") continue;
-    if (name.startsWith(AGAINST)) against[name.slice(AGAINST.length)] = String(place);
-    else at[name] = String(place);
-  }
-  const decimals = value.split(".")[1]?.length ?? 0;
-  return {
-    source,
-    page,
-    metric,
-    at,
-    against: Object.keys(against).length === 0 ? null : against,
-    value: value === "" ? null : Number(value),
-    rounding: Math.max(
-      0.5 / 10 ** decimals,
-      /^fig/i.test(source) ? paper.reading_error : 0,
-    ),
-    spread: spread === "" ? null : Number(spread),
-    n: n === "" ? paper.seeds ?? null : Number(n),
-    words,
-  };
-}
-
-/** A column `against.operator` names the value of that axis which a difference is taken from. */
-export const AGAINST = "against.";
-
-/**
  * Runs that the grid spanned by those at hand lacks: seeds of a condition that its neighbours have,
  * conditions that differ in the value of one axis, along two axes or the only one. Conditions without
  * a run were not asked for, nor were seeds that a whole part of the grid lacks.
@@ -200,21 +156,19 @@ export function missingRuns(study: Study): At[] {
   const missing = new Map<string, At>();
   for (const name of Object.keys(study.metrics)) {
     const conditions = conditionsOf(study, name);
-    const seeds = new Set(conditions.flatMap(({ runs }) => runs.map(({ seed }) => seed)));
-    for (const { at, runs } of conditions) {
-      const own = new Set(runs.map(({ seed }) => seed));
+    const all = new Set(conditions.flatMap(({ seeds }) => seeds));
+    for (const { at, seeds } of conditions) {
       const neighbours = Object.keys(at).map((axis) =>
         conditions.filter((other) =>
           Object.keys(at).every((each) => (at[each] === other.at[each]) === (each !== axis))
         )
       ).filter((along) => along.length > 0);
-      for (const seed of seeds) {
+      for (const seed of all) {
         const along = neighbours.filter((others) =>
-          others.some((other) => other.runs.some((run) => run.seed === seed))
+          others.some((other) => other.seeds.includes(seed))
         );
-        if (own.has(seed) || along.length < Math.min(2, neighbours.length) || along.length === 0) {
-          continue;
-        }
+        const isAsked = along.length > 0 && along.length >= Math.min(2, neighbours.length);
+        if (seeds.includes(seed) || !isAsked) continue;
         const place = { ...at, [study.seeds]: seed };
         missing.set(keyOf(place), place);
       }

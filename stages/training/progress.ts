@@ -4,6 +4,17 @@
  * @module
  */
 
+/** How far a run is that goes epoch by epoch; with the tensors it is all that a resumed run needs. */
+export interface EpochProgress<Epoch> {
+  /** Epochs finished, batches of the current one done, steps done. */
+  epoch: number;
+  batches: number;
+  steps: number;
+  /** Sum over this epoch's documents of their losses. */
+  lossSum: number;
+  epochs: Epoch[];
+}
+
 /** The metadata that {@linkcode readProgress} reads. */
 export function progressMetadata(progress: unknown): Record<string, string> {
   return { progress: JSON.stringify(progress) };

@@ -1,14 +1,15 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { provenanceOf } from "../../analysis/provenance.ts";
 import {
   changesOf,
   conditionsOf,
+  estimateOf,
   placeText,
-  provenanceOf,
-  publishedOf,
   shownChange,
   type Study,
   testedChange,
 } from "../../analysis/study.ts";
+import { printedAt } from "../../analysis/printed.ts";
 import { studyOf } from "../../analysis/tidy/study_of.ts";
 import { measured, studyParams } from "./tidy/measured.ts";
 
@@ -58,30 +59,32 @@ function timed(arms: Readonly<Record<string, readonly (readonly number[])[]>>): 
 const values = (changes: readonly { seed: string; value: number }[]) =>
   changes.map(({ seed, value }) => [seed, Math.round(value * 1e9) / 1e9]);
 
+const estimate = (own: Study, metric: string, arm = "a") =>
+  estimateOf(own, { metric, at: { arm, data: "x" }, against: null })!;
+
 Deno.test("a condition has its runs, their mean, spread and interval in the shown unit", () => {
-  const [only] = conditionsOf(study({ x: { a: [0.5, 0.6, 0.7] } }), "accuracy");
-  assertEquals(only!.at, { arm: "a", data: "x" });
-  assertEquals(only!.runs.map(({ seed, value }) => [seed, value]), [["0", 50], ["1", 60], [
-    "2",
-    70,
-  ]]);
-  assertAlmostEquals(only!.mean, 60, 1e-9);
-  assertAlmostEquals(only!.sd!, 10, 1e-9);
+  const own = study({ x: { a: [0.5, 0.6, 0.7] } });
+  assertEquals(conditionsOf(own, "accuracy"), [
+    { at: { arm: "a", data: "x" }, seeds: ["0", "1", "2"] },
+  ]);
+  const { values, mean, sd, interval } = estimate(own, "accuracy");
+  assertEquals(values, [50, 60, 70]);
+  assertAlmostEquals(mean, 60, 1e-9);
+  assertAlmostEquals(sd!, 10, 1e-9);
   // t(0.975; 2) = 4.30265 (any table), over √3.
-  assertAlmostEquals(only!.interval![1] - 60, 4.30265 * 10 / Math.sqrt(3), 1e-4);
+  assertAlmostEquals(interval![1] - 60, 4.30265 * 10 / Math.sqrt(3), 1e-4);
 });
 
 Deno.test("a single run has a mean, and neither spread nor interval", () => {
-  const [only] = conditionsOf(study({ x: { a: [0.5] } }), "accuracy");
-  assertEquals([only!.mean, only!.sd, only!.interval], [50, null, null]);
+  const { mean, sd, interval } = estimate(study({ x: { a: [0.5] } }), "accuracy");
+  assertEquals([mean, sd, interval], [50, null, null]);
 });
 
 Deno.test("a table or a value that is not there is no condition and no change", () => {
   const nan = study({ x: { a: [NaN, 0.5], b: [0.4, Infinity] } });
-  assertEquals(conditionsOf(nan, "accuracy").map(({ at, n }) => [at["arm"], n]), [["a", 1], [
-    "b",
-    1,
-  ]]);
+  assertEquals(conditionsOf(nan, "accuracy").map(({ at, seeds }) => [at["arm"], ...seeds]), [
+    ...[["a", "1"], ["b", "0"]],
+  ]);
   assertEquals(changesOf(nan, { metric: "accuracy", at: { arm: "a" }, against: { arm: "b" } }), []);
   assertEquals(conditionsOf(nan, "absent"), []);
   assertEquals(changesOf(nan, { metric: "absent", at: {}, against: null }), []);
@@ -166,7 +169,9 @@ Deno.test("without a column to pair within, medians are compared, not each row w
 
 Deno.test("a condition that is compared by ratios has a geometric mean", () => {
   const own = timed({ a: [[10], [1000], [100]], b: [[1], [0], [1]] });
-  const [a, b] = conditionsOf(own, "speed");
+  const [a, b] = ["a", "b"].map((arm) =>
+    estimateOf(own, { metric: "speed", at: { arm }, against: null })
+  );
   assertAlmostEquals(a!.mean, 100, 1e-10);
   assertAlmostEquals(a!.interval![0] * a!.interval![1], 1e4, 1e-6);
   assertEquals([b!.n, b!.mean], [2, 1], "a time of zero is none");
@@ -239,7 +244,7 @@ Deno.test("what a paper prints for a condition names all of it; an average is of
   ];
   const own = study({ x: { a: [0.5] } }, { published });
   const at = (at: Record<string, string>, source?: string) =>
-    publishedOf(own, { metric: "accuracy", at, source })?.value;
+    printedAt(own, { metric: "accuracy", at, source })?.value;
   assertEquals(at({ arm: "a", data: "x" }), 20);
   assertEquals(at({ arm: "a", data: "x" }, "Table 2"), 30);
   assertEquals(at({ arm: "a" }), 10);

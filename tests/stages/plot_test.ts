@@ -69,7 +69,7 @@ Deno.test("a misspelt axis is found before anything runs, at its place in the pa
   const surroundings = { axes, grid: axes, inputs: {} };
   assertEquals(await plot.check!(plot.params.parse({ figures }), surroundings), [{
     path: ["figures", "sprouted", "rows", 0],
-    message: 'must name an axis (soil, watering, season), got "wattering"',
+    message: 'there is no axis "wattering"; did you mean "watering"?',
   }]);
 });
 
@@ -83,7 +83,7 @@ Deno.test("a misspelt metric is found before anything runs, among those of the r
   const found = await plot.check!(plot.params.parse({ figures }), surroundings);
   assertEquals(
     found.map(({ path, message }) => [path.join("."), message])[0],
-    ["figures.sprouted.metric", 'must name a metric (sprouted), got "sprotued"'],
+    ["figures.sprouted.metric", 'there is no metric "sprotued"; did you mean "sprouted"?'],
   );
 });
 

@@ -153,6 +153,24 @@ Deno.test("printed numbers are those of the source that a claim names", () => {
   assertEquals(numbers(4.5)[0], 4.5);
 });
 
+Deno.test("a change is as printed before it is that of two means, an average is of no data set alone", () => {
+  const published = [
+    printed("accuracy", { arm: "a" }, 60),
+    printed("accuracy", { arm: "b" }, 66.52),
+    printed("accuracy", { arm: "b" }, 6.5, { against: { arm: "a" } }),
+    printed("accuracy", { dataset: "x", arm: "a" }, 50, { source: "Table 2" }),
+    printed("accuracy", { dataset: "y", arm: "a" }, 70, { source: "Table 2" }),
+  ];
+  const made = study({ "x/a": [60], "x/b": [67] }, { published });
+  const number = (changes: Record<string, unknown>) =>
+    one(made, { printed: "Table 1", ...changes }).comparisons[0]!.printed;
+  assertEquals(number({ at: { arm: "b" }, over: { dataset: ["x", "y"] } }), 6.5);
+  const plain = { at: { arm: "a" }, against: undefined, test: "within", bounds: [0, 100] };
+  assertEquals(number({ ...plain, over: { dataset: ["x", "y"] } }), 60);
+  assertEquals(number({ ...plain, at: { dataset: "x", arm: "a" } }), null);
+  assertEquals(number({ ...plain, over: { dataset: ["x", "y"] }, printed: "Table 2" }), 60);
+});
+
 Deno.test("without printed spreads, those of differences printed by seed are expected", () => {
   const published = [9.50, 2.55, 3.67, 7.83, 9.02].map((value, seed) =>
     printed("accuracy", { dataset: "x", arm: "b", seed: String(seed) }, value, {

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import {
-  cutOff,
   decimal,
   intervalText,
-  printedDigits,
   probability,
   rangeText,
   signed,
 } from "../../../analysis/tables/format.ts";
+import { cutOff } from "../../../analysis/study.ts";
+import { printedDigits } from "../../../analysis/printed.ts";
 import { metrics } from "./made_up.ts";
 
 Deno.test("a number has a real minus sign, thin groups of three, and no negative zero", () => {

@@ -1,62 +1,65 @@
 /**
- * Exact tests of paired differences that assume no normal distribution.
+ * Tests of paired differences: Student's, and exact ones that assume no normal distribution.
  *
  * @module
  */
-import type { Alternative } from "./paired_t.ts";
+import { countSigns, type Moments } from "./sample.ts";
+import { studentTTail, studentTTwoSided } from "./student_t.ts";
+
+export type Alternative = "two-sided" | "greater" | "less";
 
 /** Above this the exact distribution takes too long; no experiment here has so many seeds. */
 const MAX_PAIRS = 400;
 
-/** Outcome of a sign test. */
-export interface SignTest {
-  readonly positive: number;
-  readonly negative: number;
-  readonly p: number;
+/**
+ * p-value of the t test that the mean of paired differences is `options.against` (0 if left out).
+ *
+ * @returns `null` for fewer than two differences, or if all are equal: where accuracies are counts
+ * of few documents that happens by chance, and without a spread there is nothing to judge by.
+ */
+export function tTest(
+  { n, mean, sd }: Moments,
+  options: { readonly alternative?: Alternative; readonly against?: number } = {},
+): number | null {
+  if (!sd) return null;
+  const t = (mean - (options.against ?? 0)) / (sd / Math.sqrt(n));
+  switch (options.alternative ?? "two-sided") {
+    case "two-sided":
+      return studentTTwoSided(t, n - 1);
+    case "greater":
+      return studentTTail(t, n - 1);
+    case "less":
+      return studentTTail(-t, n - 1);
+  }
 }
 
-/** Exact sign test: binomial with probability ½; zeros are left out. */
+/** p-value of the exact sign test: binomial with probability ½; zeros are left out. */
 export function signTest(
   differences: readonly number[],
   alternative: Alternative = "two-sided",
-): SignTest {
-  const positive = differences.filter((value) => value > 0).length;
-  const negative = differences.filter((value) => value < 0).length;
-  const n = positive + negative;
-  requireFew(n, "signTest");
+): number {
+  const { positive, negative } = countSigns(differences);
   // Each unit weight shifts the count by one: the binomial distribution.
-  const distribution = sumDistribution(Array.from({ length: n }, () => 1));
-  return { positive, negative, p: tailOf(distribution, positive, alternative) };
-}
-
-/** Outcome of a signed-rank test. */
-export interface SignedRankTest {
-  /** Sum of the ranks of positive differences. */
-  readonly positiveRanks: number;
-  /** Sum of the ranks of negative differences. */
-  readonly negativeRanks: number;
-  readonly p: number;
+  const distribution = sumDistribution(Array.from({ length: positive + negative }, () => 1));
+  return tailOf(distribution, positive, alternative);
 }
 
 /**
- * Wilcoxon's signed-rank test by its exact permutation distribution; zeros are left out, equal
- * sizes share their mean rank.
+ * p-value of Wilcoxon's signed-rank test by its exact permutation distribution; zeros are left out,
+ * equal sizes share their mean rank.
  */
 export function signedRankTest(
   differences: readonly number[],
   alternative: Alternative = "two-sided",
-): SignedRankTest {
+): number {
   const nonzero = differences.filter((value) => value !== 0);
-  requireFew(nonzero.length, "signedRankTest");
   // Twice the mean rank is whole, ties or not.
   const doubled = doubledRanks(nonzero.map(Math.abs));
-  const total = doubled.reduce((sum, rank) => sum + rank, 0);
   let positive = 0;
   nonzero.forEach((value, index) => {
     if (value > 0) positive += doubled[index]!;
   });
-  const p = tailOf(sumDistribution(doubled), positive, alternative);
-  return { positiveRanks: positive / 2, negativeRanks: (total - positive) / 2, p };
+  return tailOf(sumDistribution(doubled), positive, alternative);
 }
 
 function doubledRanks(sizes: readonly number[]): number[] {
@@ -69,6 +72,11 @@ function doubledRanks(sizes: readonly number[]): number[] {
 
 /** Probabilities of the sums of a random half of `weights`: each is in with probability ½. */
 function sumDistribution(weights: readonly number[]): Float64Array {
+  if (weights.length > MAX_PAIRS) {
+    throw new RangeError(
+      `an exact test takes at most ${MAX_PAIRS} nonzero differences, got ${weights.length}`,
+    );
+  }
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const distribution = new Float64Array(total + 1);
   distribution[0] = 1;
@@ -96,11 +104,5 @@ function tailOf(distribution: Float64Array, observed: number, alternative: Alter
       return Math.min(1, above);
     case "less":
       return Math.min(1, below);
-  }
-}
-
-function requireFew(n: number, name: string): void {
-  if (n > MAX_PAIRS) {
-    throw new RangeError(`${name}: takes at most ${MAX_PAIRS} nonzero differences, got ${n}`);
   }
 }
