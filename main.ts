@@ -24,6 +24,7 @@ export const project: Project = {
     report: () => import("./stages/report.ts"),
   },
   experiment: "fusion",
+  doctor: () => import("./doctor/doctor.ts"),
 };
 
 if (import.meta.main) Deno.exit(await main(project, Deno.args));

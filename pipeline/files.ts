@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import { LockstepError } from "./errors.ts";
 
 /** What shows that a file was written to: nobody can set a change time. */
@@ -125,11 +124,11 @@ export interface Entry {
 /** What is in a folder's subfolders, and in the folder besides those, sorted. */
 export function* entriesBelow(folder: string): Generator<Entry> {
   for (const first of sortedEntries(folder)) {
-    const path = join(folder, first.name);
+    const path = `${folder}/${first.name}`;
     if (!first.isDirectory) yield { subfolder: "", name: first.name, path, isFile: first.isFile };
     else {
       for (const { name, isFile } of sortedEntries(path)) {
-        yield { subfolder: first.name, name, path: join(path, name), isFile };
+        yield { subfolder: first.name, name, path: `${path}/${name}`, isFile };
       }
     }
   }
@@ -151,7 +150,7 @@ export function openFolders(path: string): void {
   const { mode } = Deno.statSync(path);
   if (mode !== null && (mode & OWN_FOLDER) !== OWN_FOLDER) Deno.chmodSync(path, mode | OWN_FOLDER);
   for (const { name, isDirectory } of Deno.readDirSync(path)) {
-    if (isDirectory) openFolders(join(path, name));
+    if (isDirectory) openFolders(`${path}/${name}`);
   }
 }
 

@@ -129,8 +129,9 @@ export interface Stage<P = unknown> {
   readonly checkpoints?: boolean;
   readonly access?: (params: P) => Access;
   /**
-   * Settles what depends on this machine, such as which of several sources the mirror holds, before
-   * the key is taken: what it returns is what the key and the stage see.
+   * Settles what depends on this machine: which of several sources the mirror holds, before the key
+   * is taken. What it returns is what the key and the stage see. It looks at the mirror alone: without
+   * one it is not asked again while a run is remembered that had nothing to do.
    */
   readonly settle?: (params: P, machine: { readonly mirror: string | undefined }) => P;
   /**

@@ -99,7 +99,8 @@ export class CheckedBackend extends WebGPUBackend {
   }
 
   #suspect(message: string): string {
-    const quoted = [...message.matchAll(/'([^']+)'/g)].map(([, label]) => label!);
+    // wgpu quotes labels so: 'x', Dawn so: "x", and a label that is quoted already so: ""x"".
+    const quoted = [...message.matchAll(/(['"])\1?([^'"]+)\1/g)].map(([, , label]) => label!);
     const named = quoted.find((label) => this.#names.has(label));
     if (named !== undefined) return `kernel "${named}"`;
     const last = [...new Set(this.#recent.toReversed())].slice(0, RECENT);

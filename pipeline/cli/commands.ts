@@ -60,6 +60,7 @@ const SPECS = {
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
+  doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
   new: {
     summary: "write the folder of a small experiment that runs, to start one's own from",
     operands: [{ name: "NAME" }],
@@ -146,8 +147,8 @@ export const FLAGS = {
   },
   backend: {
     argument: BACKEND_CHOICES.join("|"),
-    help: "where numeric stages compute (default: auto)",
-    commands: [...RUNS, "metrics", "diff"],
+    help: "where numeric stages compute, or what doctor examines (default: auto)",
+    commands: [...RUNS, "metrics", "diff", "doctor"],
     values: BACKEND_CHOICES,
   },
   mirror: {
@@ -224,7 +225,7 @@ export const FLAGS = {
   },
   json: {
     help: "print one JSON object a line instead of text, errors too",
-    commands: [...STORED, "graph", "version"],
+    commands: [...STORED, "graph", "doctor", "version"],
   },
   help: { short: "h", help: "show this", commands: COMMAND_NAMES },
 } as const satisfies Readonly<Record<string, Flag>>;

@@ -32,6 +32,7 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
   serve: async () => (await import("./serve.ts")).serve,
+  doctor: async () => (await import("./doctor.ts")).showDoctor,
   new: async () => (await import("./new.ts")).writeExperiment,
   schema: async () => (await import("./schema.ts")).writeSchema,
   completions: async () => (await import("./completions.ts")).showCompletions,
@@ -48,6 +49,7 @@ const COMPLETE = "__complete";
  * interrupted.
  */
 export async function main(project: Project, args: readonly string[]): Promise<number> {
+  const begun = performance.now();
   const sink = standardOutput();
   const print: Print = (line) => sink.write(`${line}\n`);
   try {
@@ -55,6 +57,12 @@ export async function main(project: Project, args: readonly string[]): Promise<n
       const { complete } = await import("./completions.ts");
       for (const word of await complete(project, args.slice(1))) print(word);
       return 0;
+    }
+    if (args[0] === "reproduce") {
+      // Before anything is loaded that a run with nothing to do can be without.
+      const { recall, repeat } = await import("./recall.ts");
+      const memory = await recall(project, args);
+      if (memory !== undefined) return await repeat(memory, begun);
     }
     // Not imported above: without its package, nothing else would say what is wrong.
     const { parseOptions } = await import("./options.ts");

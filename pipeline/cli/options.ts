@@ -11,6 +11,8 @@ import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from
 
 /** Parsed options; one that was not given is absent, false or its default. */
 export interface Options {
+  /** The arguments as they were given. */
+  readonly given: readonly string[];
   readonly command: Command;
   readonly operands: readonly string[];
   readonly experiment?: string;
@@ -63,7 +65,7 @@ export function parseOptions(args: readonly string[]): Options {
   if (values["help"]) return { ...parseOptions(["help"]), operands: [command] };
   const operands = values._.map(String);
   checkOperands(command, operands);
-  return { command, operands, ...parseValues(command, new Values(values)) };
+  return { given: args, command, operands, ...parseValues(command, new Values(values)) };
 }
 
 type Parsed = Record<string, unknown> & { readonly _: readonly (string | number)[] };
@@ -160,7 +162,10 @@ class Values {
   }
 }
 
-function parseValues(command: Command, values: Values): Omit<Options, "command" | "operands"> {
+function parseValues(
+  command: Command,
+  values: Values,
+): Omit<Options, "given" | "command" | "operands"> {
   const texts = {
     experiment: values.text("experiment"),
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Listener } from "../event.ts";
+import type { Event, Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
 import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
@@ -52,8 +52,12 @@ interface Request {
 async function carryOut(request: Request): Promise<number> {
   const { project, options, listener } = request;
   const startedAt = performance.now();
+  const said: Event[] = [];
   const quick = await openSession(project, options, {
-    onDamage: (path, message) => listener({ event: "damaged", path, message }),
+    onDamage(path, message) {
+      said.push({ event: "damaged", path, message });
+      listener({ event: "damaged", path, message });
+    },
   });
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
@@ -64,18 +68,26 @@ async function carryOut(request: Request): Promise<number> {
   const watched: Listener = (event) => {
     progress.take(event);
     begun?.live.listener(event);
+    if (event.event !== "cached") said.push(event);
     listener(event);
   };
-  let failed = 1;
+  let failed = 1, hadNothingToDo = false;
   try {
     const ended = await runSession({ ...request, listener: watched, session, pages, progress });
     failed = ended.failed;
+    hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
     begun?.end();
-    session.store.close();
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
+    if (hadNothingToDo) {
+      const { remember } = await import("./remember.ts");
+      // The process began before anything was read.
+      const since = performance.timeOrigin;
+      await remember(session, { project, options, events: said, since });
+    }
+    session.store.close();
   }
 }
 

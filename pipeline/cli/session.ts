@@ -11,7 +11,7 @@ import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Finished, onlyFinished } from "../plan/finished.ts";
 import { type Decision, type Estimate, estimate, plan, type PlanInput } from "../plan/plan.ts";
-import type { Platform } from "../key/platform.ts";
+import type { BackendChoice, Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
@@ -32,6 +32,8 @@ export interface Session extends Wiring {
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly executor: Executor;
+  /** The backend that was asked for, where that matters. */
+  readonly asked: BackendChoice;
   readonly platform: Platform;
   readonly latest: LatestRun | undefined;
   readonly planInput: PlanInput;
@@ -78,7 +80,8 @@ export async function openSession(
   options: Options,
   storeOptions: StoreOptions = {},
 ): Promise<Session> {
-  const { experiment, name, all } = await openExperiment(project, options);
+  const wiring = await openExperiment(project, options);
+  const { name, all } = wiring;
   const names = all.map((instance) => instance.name);
   const only = matcher(options.only, names, "only");
   const force = matcher(options.force, names, "force");
@@ -88,7 +91,8 @@ export async function openSession(
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
   const executor = new LocalExecutor();
-  const platform = await executor.platform(numeric ? options.backend : "wasm");
+  const asked = numeric ? options.backend : "wasm";
+  const platform = await executor.platform(asked);
   const store = new LocalStore(join(outputs, "store"), storeOptions);
   const stages = new Set([...used.values()].map((stage) => stage.name));
   const bundles = await loadBundles(project.root, [...stages], store);
@@ -112,14 +116,13 @@ export async function openSession(
   const planned = await planGraph(graph, planInput, options);
   const secondsOf = expectedSeconds(store, name);
   return {
-    experiment,
-    name,
-    all,
+    ...wiring,
     ...planned,
     store,
     outputs,
     bundles,
     executor,
+    asked,
     platform,
     latest,
     planInput,

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Event, type Listener, unreachable } from "../event.ts";
-import { shorten } from "../key/ingredients.ts";
+import { shorten } from "../key/shorten.ts";
 import { Failures } from "./failures.ts";
 import { cut, duration, figure, hanging, widthOf } from "./layout.ts";
 import { LiveLines } from "./live_lines.ts";

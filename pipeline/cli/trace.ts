@@ -12,7 +12,7 @@ import {
   manifestsOf,
 } from "../views/ancestry.ts";
 import { LockstepError, UsageError } from "../errors.ts";
-import { shorten } from "../key/ingredients.ts";
+import { shorten } from "../key/shorten.ts";
 import type { Trace } from "../store/trace.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";

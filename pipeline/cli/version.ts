@@ -20,7 +20,7 @@ export function showVersion({ root }: Project, options: Options, print: Print): 
  * The commit that is checked out, from git's files: to start git takes longer than all else here.
  * `undefined` outside of a repository.
  */
-function commitOf(root: string): string | undefined {
+export function commitOf(root: string): string | undefined {
   const folder = gitFolder(join(root, ".git"));
   const head = folder && read(join(folder, "HEAD"));
   const branch = /^ref: (.*)$/.exec(head ?? "")?.[1];

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Change, changes, shorten } from "../key/ingredients.ts";
+import { type Change, changes } from "../key/ingredients.ts";
+import { shorten } from "../key/shorten.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Decision } from "../plan/plan.ts";
 import type { Trace } from "../store/trace.ts";

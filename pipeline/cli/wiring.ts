@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { join } from "node:path";
 import { type Experiment, loadExperiment } from "../config/experiment.ts";
-import { experimentNames, readFiles } from "../config/files.ts";
+import { type ExperimentFiles, experimentNames, readFiles } from "../config/files.ts";
 import type { ExperimentFile } from "../config/schema.ts";
 import { ConfigError, UsageError } from "../errors.ts";
 import { buildGraph, type Graph } from "../plan/graph.ts";
@@ -21,6 +22,8 @@ export interface Wiring {
   readonly name: string;
   /** The whole graph. */
   readonly all: Graph;
+  /** What it was read from: absolute paths. */
+  readonly files: readonly string[];
 }
 
 /** Loads stages of a project, all or some. */
@@ -58,8 +61,9 @@ export async function openExperiment(project: Project, options: Options): Promis
   const wanted = options.experiment ?? project.experiment;
   const { profile, set, mirror } = options;
   let experiment: Experiment;
+  let files: ExperimentFiles;
   try {
-    const files = readFiles(wanted, root);
+    files = readFiles(wanted, root);
     const stages = await loadStagesOf(project, files.file);
     experiment = loadExperiment(files, { root, profile, set, stages, mirror });
   } catch (error) {
@@ -68,7 +72,8 @@ export async function openExperiment(project: Project, options: Options): Promis
   const name = `${experiment.name}.${experiment.profile}`;
   const all = buildGraph(experiment);
   await checkInstances(all, experiment);
-  return { experiment, name, all };
+  const read = [files.document, ...files.included.values()].map(({ name }) => join(root, name));
+  return { experiment, name, all, files: read };
 }
 
 /** What is wrong where an experiment is named as a profile, or a profile as an experiment. */

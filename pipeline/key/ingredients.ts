@@ -94,9 +94,3 @@ function rank(ingredient: string): number {
   const found = RANKS.findIndex((start) => ingredient.startsWith(start));
   return found < 0 ? RANKS.length : found;
 }
-
-/** A value of an ingredient for people: digests shortened. */
-export function shorten(value: string | undefined): string {
-  if (value === undefined) return "(absent)";
-  return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;
-}

@@ -47,36 +47,27 @@ export const GRAPHICS_VARIABLES = new RegExp(
  *   processor does not fuse.
  */
 export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
-  if (wanted === "wasm+fma" && !fusesMultiplyAdd()) {
-    throw new ConfigError(
-      "Cannot use --backend wasm+fma: the processor must add to a product without rounding it first, " +
-        "and WebAssembly does not here; use --backend wasm",
-    );
-  }
-  if (wanted !== "auto" && wanted !== "webgpu") return without(wanted, "as asked");
-  // Asking a software adapter for its description takes longer than looking for a device.
-  if (wanted === "auto" && !mayHaveHardware()) {
-    return without(processorBackend(), "no graphics device on this machine");
-  }
+  const found = platformAtOnce(wanted);
+  if (found !== undefined) return found;
   // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
   if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
-  const found = await findAdapter();
-  if (!found && wanted === "webgpu") {
+  const device = await findAdapter();
+  if (!device && wanted === "webgpu") {
     throw new ConfigError(
       "Cannot use --backend webgpu: a WebGPU adapter is needed and this machine offers none; " +
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!found) return without(processorBackend(), "no WebGPU adapter on this machine");
-  const { description, vendor } = found.info;
-  const software = isSoftware(found.info);
+  if (!device) return without(processorBackend(), "no WebGPU adapter on this machine");
+  const { description, vendor } = device.info;
+  const software = isSoftware(device.info);
   if (wanted === "auto" && software) {
     return without(
       processorBackend(),
       `the only WebGPU adapter, ${description}, is software and slower`,
     );
   }
-  const adapter = describeAdapter(found);
+  const adapter = describeAdapter(device);
   return {
     backend: "webgpu",
     reason: `${software ? "software" : "hardware"} adapter ${description || vendor}`,
@@ -93,6 +84,21 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
 /** What `auto` takes where there is no hardware adapter. */
 export function processorBackend(): "wasm+fma" | "wasm" {
   return fusesMultiplyAdd() ? "wasm+fma" : "wasm";
+}
+
+/** The backend, where no adapter need be asked for it; else `undefined`. */
+export function platformAtOnce(wanted: BackendChoice): Platform | undefined {
+  if (wanted === "wasm+fma" && !fusesMultiplyAdd()) {
+    throw new ConfigError(
+      "Cannot use --backend wasm+fma: the processor must add to a product without rounding it first, " +
+        "and WebAssembly does not here; use --backend wasm",
+    );
+  }
+  if (wanted !== "auto" && wanted !== "webgpu") return without(wanted, "as asked");
+  // Asking a software adapter for its description takes longer than looking for a device.
+  return wanted === "auto" && !mayHaveHardware()
+    ? without(processorBackend(), "no graphics device on this machine")
+    : undefined;
 }
 
 function without(backend: Exclude<Backend, "webgpu">, reason: string): Platform {
@@ -112,12 +118,13 @@ function mayHaveHardware(): boolean {
   return named("/dev/dri", /^render/) || named("/dev", /^(nvidia\d|dxg$)/);
 }
 
-function isSoftware(info: GPUAdapterInfo): boolean {
+/** Whether an adapter is no device, but a program. */
+export function isSoftware(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter || /llvmpipe|lavapipe|swiftshader|software/i.test(info.description);
 }
 
 /** The driver's version, which WebGPU does not give. */
-function driverOf(device: string): string {
+export function driverOf(device: string): string {
   const found = vulkanDrivers(device);
   if (found.length > 0) return found.join("; ");
   // Metal comes with the system.

@@ -104,7 +104,7 @@ export class Recheck {
 }
 
 /** Whether a file was written so long before that another write has another time. */
-function isSettled(stat: Stat, at: number): boolean {
+export function isSettled(stat: Stat, at: number): boolean {
   return Math.max(stat.mtime, stat.ctime) < at - RECENT_MS;
 }
 

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Change, changes, type Ingredients, keyOf, shorten } from "../key/ingredients.ts";
+import { type Change, changes, type Ingredients, keyOf } from "../key/ingredients.ts";
+import { shorten } from "../key/shorten.ts";
 import { ingredientsOf, inputDigests } from "./ingredients.ts";
 import { type Graph, type Instance, isAnyUpstream, upstream } from "./graph.ts";
 import type { Sha256 } from "../key/hash.ts";

@@ -84,6 +84,13 @@ function remember(record: Remembered, store: LocalStore): void {
   if (!store.catalog.inMemory && isFree(store, path)) writeSealed(path, record);
 }
 
+/** The files that stages' bundles were made from, those of packages too: absolute paths. */
+export function bundledFiles(stages: readonly string[], store: LocalStore): Set<string> {
+  return new Set(
+    stages.flatMap((stage) => Object.keys(readRecord(store, stage)?.files.files ?? {})),
+  );
+}
+
 /** Where it is kept which bundle a stage has, and from which files it was made. */
 function recordPath(workspace: Workspace, stage: string): string {
   return join(workspace.root, "code", `${stage}.json`);

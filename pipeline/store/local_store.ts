@@ -15,6 +15,7 @@
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/published.json        what is in outputs/, sealed
+ * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
  * store/aside/                damaged files, set aside
  * store/catalog.sqlite        can be deleted at any time
@@ -26,14 +27,24 @@ import { basename, join } from "node:path";
 import type { ArtifactStore, BlobState, FoundOutputs, PutTrace } from "./artifact_store.ts";
 import { Blobs } from "./blobs.ts";
 import { Catalog } from "./catalog.ts";
-import { isRefused, LockstepError } from "../errors.ts";
+import { isRefused, LockstepError, refusal } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts";
 import { fillCatalog, Traces } from "./traces.ts";
 import type { Workspace } from "./workspace.ts";
 
-const FOLDERS = ["blobs", "traces", "code", "scratch", "checkpoints", "locks", "runs", "aside"];
+/** The folders that an open store has. */
+export const FOLDERS = [
+  "blobs",
+  "traces",
+  "code",
+  "scratch",
+  "checkpoints",
+  "locks",
+  "runs",
+  "aside",
+];
 
 /** Called for every damaged file that is found, and set aside unless the store is for reading. */
 export type DamageListener = (path: string, message: string) => void;
@@ -46,6 +57,14 @@ export interface StoreOptions {
    */
   readonly reading?: boolean;
   readonly onDamage?: DamageListener;
+}
+
+/** Whether nothing can be written to a place, by permission or for want of room. */
+function isUnwritable(error: unknown): boolean {
+  // Where there is no room for what it keeps beside a database, SQLite says no more than that.
+  return isRefused(error) ||
+    error instanceof Error &&
+      (refusal(error.message) === "full" || error.message === "disk I/O error");
 }
 
 /** An open store. */
@@ -87,7 +106,7 @@ export class LocalStore implements ArtifactStore, Workspace {
     try {
       return new Catalog(join(this.root, "catalog.sqlite"), fill);
     } catch (error) {
-      if (this.#reading && isRefused(error)) return new Catalog(undefined, fill);
+      if (this.#reading && isUnwritable(error)) return new Catalog(undefined, fill);
       throw error;
     }
   }

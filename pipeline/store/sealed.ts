@@ -14,9 +14,9 @@ export class SealError extends LockstepError {
   override name = "SealError";
 }
 
-/** The text of a sealed file that holds `value`. */
-export function seal(value: unknown): string {
-  const body = JSON.stringify(value, null, 1);
+/** The text of a sealed file that holds `value`; an `indent` of 0 is for what nobody reads. */
+export function seal(value: unknown, { indent = 1 } = {}): string {
+  const body = JSON.stringify(value, null, indent);
   return `${body}\nsha256 ${sha256(body)}\n`;
 }
 

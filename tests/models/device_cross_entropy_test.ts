@@ -1,15 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
+import { crossEntropyFormula, type Labelled } from "../../doctor/formulas.ts";
 import { crossEntropy } from "../../models/operations/cross_entropy.ts";
 import { integers, normal, streamKey } from "../../models/random.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { testOn, worstRelative } from "./rig.ts";
 
-interface Work {
+interface Work extends Labelled {
   readonly logits: Float32Array;
-  readonly labels: Int32Array;
-  readonly k: number;
-  readonly divisor: number;
 }
 
 function work(n: number, k: number): Work {
@@ -19,24 +17,6 @@ function work(n: number, k: number): Work {
     k,
     divisor: n + 2,
   };
-}
-
-/** In doubles, with what a sure row would lose kept: ln Σ eᶻ⁻ᵐ is ln(1 + the rest). */
-function reference({ labels, k, divisor }: Work, logits: ArrayLike<number>) {
-  const gradient = new Float64Array(logits.length);
-  let loss = 0;
-  labels.forEach((label, row) => {
-    const z = Array.from({ length: k }, (_, j) => logits[row * k + j]!);
-    const top = z.indexOf(Math.max(...z));
-    const powers = z.map((x) => Math.exp(x - z[top]!));
-    const rest = powers.reduce((sum, power, j) => j === top ? sum : sum + power, 0);
-    loss += (Math.log1p(rest) + (z[top]! - z[label]!)) / divisor;
-    powers.forEach((power, j) => {
-      const others = powers.reduce((sum, x, i) => i === j ? sum : sum + x, 0);
-      gradient[row * k + j] = (j === label ? -others : power) / (1 + rest) / divisor;
-    });
-  });
-  return { loss, gradient };
 }
 
 async function computed({ logits, labels, k, divisor }: Work, slope = 1) {
@@ -64,7 +44,7 @@ const shapes = [
 for (const [n, k] of shapes as [number, number][]) {
   testOn(["webgpu"], `cross-entropy of [${n}, ${k}] agrees with doubles`, async () => {
     const o = work(n, k);
-    const expected = reference(o, o.logits), found = await computed(o, 0.5);
+    const expected = crossEntropyFormula(o, o.logits), found = await computed(o, 0.5);
     assert(worstRelative([found.loss], [expected.loss]) < 1e-5, `${found.loss}`);
     const halved = expected.gradient.map((slope) => slope / 2);
     assert(worstRelative(found.gradient, halved, 1e-30) < 1e-5);
@@ -77,7 +57,8 @@ testOn(["webgpu"], "cross-entropy's gradient is the slope of differences", async
   const { gradient } = await computed(o);
   for (let i = 0; i < o.logits.length; i++) {
     const moved = (by: number) => Float64Array.from(o.logits, (z, at) => at === i ? z + by : z);
-    const rise = reference(o, moved(step)).loss - reference(o, moved(-step)).loss;
+    const rise = crossEntropyFormula(o, moved(step)).loss -
+      crossEntropyFormula(o, moved(-step)).loss;
     assert(Math.abs(gradient[i]! - rise / (2 * step)) < 1e-7);
   }
 });
@@ -91,7 +72,7 @@ testOn(["webgpu"], "a sure prediction's loss and gradient keep their digits", as
     logits[3] = 100;
     for (const label of [3, 1]) {
       const o = { logits, labels: Int32Array.of(label), k, divisor: 1 };
-      const expected = reference(o, logits), found = await computed(o);
+      const expected = crossEntropyFormula(o, logits), found = await computed(o);
       assert(Math.abs(found.loss / expected.loss - 1) < tolerance, `${found.loss} at ${margin}`);
       found.gradient.forEach((slope, i) => {
         assert(Math.abs(slope / expected.gradient[i]! - 1) < tolerance, `${slope} at ${margin}`);
@@ -102,7 +83,7 @@ testOn(["webgpu"], "a sure prediction's loss and gradient keep their digits", as
 
 testOn(["webgpu"], "cross-entropy survives logits that overflow an exponential", async () => {
   const o = { ...work(40, 9), logits: work(40, 9).logits.map((z) => 1000 * z) };
-  const expected = reference(o, o.logits), found = await computed(o);
+  const expected = crossEntropyFormula(o, o.logits), found = await computed(o);
   assert(worstRelative([found.loss], [expected.loss]) < 1e-5);
   assert(worstRelative(found.gradient, expected.gradient) < 1e-5);
 });

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { startBackend } from "../../models/backend.ts";
 import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
+import { normalised } from "../../doctor/formulas.ts";
 import { keepFactors } from "../../models/kernels/scalar.ts";
 import { drop } from "../../models/operations/dropout.ts";
 import { layerNorm } from "../../models/operations/layer_norm.ts";
@@ -95,25 +96,6 @@ testOn(
     }
   },
 );
-
-/** Layer normalisation in doubles. */
-function normalised(x: ArrayLike<number>, { n, c, gain, bias }: {
-  n: number;
-  c: number;
-  gain: ArrayLike<number>;
-  bias: ArrayLike<number>;
-}): Float64Array {
-  const y = new Float64Array(n * c);
-  for (let row = 0; row < n; row++) {
-    const values = Array.from({ length: c }, (_, j) => x[row * c + j]!);
-    const mean = values.reduce((sum, value) => sum + value, 0) / c;
-    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / c;
-    values.forEach((value, j) => {
-      y[row * c + j] = (value - mean) / Math.sqrt(variance + 1e-5) * gain[j]! + bias[j]!;
-    });
-  }
-  return y;
-}
 
 testOn(["webgpu"], "layer normalisation is that of doubles, its gradient their slope", async () => {
   const shapes = [[1, 1], [5, 3], [7, 33], [130, 64], [3, 130], [32800, 8]];

@@ -120,42 +120,46 @@ const tiny: GptConfig = {
 /** A text that repeats: each token is known from the one before. */
 const cycle = Int32Array.from({ length: 200 }, (_, i) => [0, 1, 2, 3, 4][i % 5]!);
 
-testOn(["wasm"], "a model learns a cycle, continues it, and leaks no tensor", async () => {
-  const before = tf.memory().numTensors;
-  const parameters = initialParameters(gptSpecs(tiny), { seed: 0 });
-  const moments = zeroMoments(parameters);
-  for (let step = 1; step <= 80; step++) {
-    gptStep(parameters, {
-      config: tiny,
-      excerpts: excerpts(cycle, { count: 4, length: 8, seed: 0, name: `batch/${step}` }),
-      seed: 0,
-      step,
-      dropoutRate: 0.1,
-      optimizer: { kind: "adamw", learningRate: 1e-2 },
-      moments,
-      clipNorm: 1,
-    }).dispose();
-  }
-  const batches = [excerpts(cycle, { count: 4, length: 8, seed: 0, name: "eval" })];
-  const loss = await meanLoss(parameters, { config: tiny, batches });
-  assert(loss < 0.1, `loss ${loss}`);
-  for (const cache of [true, false]) {
-    const text = await generate(parameters, {
-      config: tiny,
-      prompt: [3],
-      tokens: 20,
-      temperature: 0.5,
-      topK: 3,
-      seed: 1,
-      name: "generate/0",
-      cache,
-    });
-    assertEquals(text, Array.from({ length: 21 }, (_, i) => (3 + i) % 5));
-  }
-  disposeParameters(parameters);
-  for (const { first, second } of moments.values()) first.dispose(), second.dispose();
-  assertEquals(tf.memory().numTensors, before);
-});
+testOn(
+  ["wasm", "webgpu"],
+  "a model learns a cycle, continues it, and leaks no tensor",
+  async () => {
+    const before = tf.memory().numTensors;
+    const parameters = initialParameters(gptSpecs(tiny), { seed: 0 });
+    const moments = zeroMoments(parameters);
+    for (let step = 1; step <= 80; step++) {
+      gptStep(parameters, {
+        config: tiny,
+        excerpts: excerpts(cycle, { count: 4, length: 8, seed: 0, name: `batch/${step}` }),
+        seed: 0,
+        step,
+        dropoutRate: 0.1,
+        optimizer: { kind: "adamw", learningRate: 1e-2 },
+        moments,
+        clipNorm: 1,
+      }).dispose();
+    }
+    const batches = [excerpts(cycle, { count: 4, length: 8, seed: 0, name: "eval" })];
+    const loss = await meanLoss(parameters, { config: tiny, batches });
+    assert(loss < 0.1, `loss ${loss}`);
+    for (const cache of [true, false]) {
+      const text = await generate(parameters, {
+        config: tiny,
+        prompt: [3],
+        tokens: 20,
+        temperature: 0.5,
+        topK: 3,
+        seed: 1,
+        name: "generate/0",
+        cache,
+      });
+      assertEquals(text, Array.from({ length: 21 }, (_, i) => (3 + i) % 5));
+    }
+    disposeParameters(parameters);
+    for (const { first, second } of moments.values()) first.dispose(), second.dispose();
+    assertEquals(tf.memory().numTensors, before);
+  },
+);
 
 testOn(["cpu", "wasm"], "a cache changes no token that is drawn", async () => {
   for (const run of [0, 1, 4]) {

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
+import { Adam } from "../../doctor/formulas.ts";
 import type { BackendName } from "../../models/backend.ts";
 import {
   clipByNorm,
@@ -27,37 +28,6 @@ const SHAPES: readonly number[][] = [
 ];
 
 const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => product * n, 1);
-
-/** Adam in doubles: Kingma & Ba 2015, algorithm 1; their m̂ and v̂, not the step they fold into. */
-class Adam {
-  readonly p: Float64Array;
-  readonly m: Float64Array;
-  readonly v: Float64Array;
-  readonly #decay: number;
-
-  constructor(
-    start: Float32Array,
-    private readonly o: Required<OptimizerOptions> & { rank: number },
-  ) {
-    this.p = Float64Array.from(start);
-    this.m = new Float64Array(start.length);
-    this.v = new Float64Array(start.length);
-    this.#decay = o.rank >= o.decayRank ? o.weightDecay : 0;
-  }
-
-  step(gradient: Float32Array, t: number): void {
-    const { p, m, v, o } = this, decay = this.#decay;
-    for (let i = 0; i < p.length; i++) {
-      // Loshchilov & Hutter 2019, algorithm 2: L2 in the gradient for Adam, in the update for AdamW.
-      const g = gradient[i]! + (o.kind === "adam" ? decay * p[i]! : 0);
-      m[i] = o.beta1 * m[i]! + (1 - o.beta1) * g;
-      v[i] = o.beta2 * v[i]! + (1 - o.beta2) * g * g;
-      const mHat = m[i]! / (1 - Math.pow(o.beta1, t)), vHat = v[i]! / (1 - Math.pow(o.beta2, t));
-      const decoupled = o.kind === "adamw" ? decay * p[i]! : 0;
-      p[i]! -= o.learningRate * (mHat / (Math.sqrt(vHat) + o.epsilon) + decoupled);
-    }
-  }
-}
 
 const SETTINGS: readonly Required<OptimizerOptions>[] = ([
   // Without decay: where it all but cancels a gradient, Adam divides what rounding left by itself.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { worstOf } from "../../doctor/check.ts";
 import { type BackendName, startBackend } from "../../models/backend.ts";
 import { fusesMultiplyAdd } from "../../pipeline/key/fused.ts";
 
@@ -12,14 +13,7 @@ export function worstRelative(
   reference: ArrayLike<number>,
   floor = 1e-3,
 ): number {
-  if (found.length !== reference.length) return Infinity;
-  let scale = floor, worst = 0;
-  for (let i = 0; i < reference.length; i++) scale = Math.max(scale, Math.abs(reference[i]!));
-  for (let i = 0; i < reference.length; i++) {
-    const difference = Math.abs(found[i]! - reference[i]!);
-    if (!(difference <= worst)) worst = difference;
-  }
-  return worst / scale;
+  return worstOf(found, reference, floor).error;
 }
 
 /**

@@ -1,102 +1,22 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
+import {
+  type AttentionArrays,
+  attentionFormula,
+  type AttentionWork,
+  doubles,
+} from "../../doctor/attention_formula.ts";
+import { sum } from "../../doctor/formulas.ts";
 import type { CheckedBackend } from "../../models/kernels/checked_backend.ts";
-import { keepFactors } from "../../models/kernels/scalar.ts";
-import { attention, type AttentionOptions } from "../../models/operations/attention.ts";
-import { normal, type StreamKey, streamKey } from "../../models/random.ts";
+import { attention } from "../../models/operations/attention.ts";
+import { normal, streamKey } from "../../models/random.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { testOn, worstRelative } from "./rig.ts";
 
 const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
 
-interface Work extends AttentionOptions {
-  readonly qkv: Float32Array;
-  readonly dy: Float32Array;
-  /** Relative embeddings [2K + 1, D] of keys and of values. */
-  readonly keys?: Float32Array;
-  readonly values?: Float32Array;
-}
-
-/** Each gradient, or inputs of the same names. */
-type Arrays = { qkv: Float64Array; keys: Float64Array; values: Float64Array };
-
-const sum = (n: number, term: (i: number) => number) => {
-  let total = 0;
-  for (let i = 0; i < n; i++) total += term(i);
-  return total;
-};
-
-/** The inputs in doubles; tables of one row of zeros mean none. */
-function doubles(o: Work): Arrays {
-  const d = o.qkv.length / o.offsets.at(-1)! / 3 / o.heads;
-  const [qkv, keys, values] = [
-    o.qkv,
-    o.keys ?? new Float32Array(d),
-    o.values ?? new Float32Array(d),
-  ]
-    .map((x) => Float64Array.from(x)) as [Float64Array, Float64Array, Float64Array];
-  return { qkv, keys, values };
-}
-
-/** Attention and its gradient in doubles, by the formulas, for one head at a time. */
-function reference(o: Work, inputs = doubles(o)): { y: Float64Array; gradients: Arrays } {
-  const { qkv, keys, values } = inputs;
-  const n = o.offsets.at(-1)!, c = qkv.length / n / 3, d = c / o.heads;
-  const furthest = (keys.length / d - 1) / 2;
-  const y = new Float64Array(n * c);
-  const [dqkv, dKeys, dValues] = [qkv, keys, values].map((x) => new Float64Array(x.length)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
-  for (let document = 0; document + 1 < o.offsets.length; document++) {
-    const start = o.offsets[document]!, t = o.offsets[document + 1]! - start;
-    for (let head = 0; head < o.heads; head++) {
-      const x = (row: number, part: number, f: number) =>
-        (start + row) * 3 * c + part * c + head * d + f;
-      const out = (row: number, f: number) => (start + row) * c + head * d + f;
-      const near = (i: number, j: number, f: number) =>
-        (Math.max(-furthest, Math.min(furthest, j - i)) + furthest) * d + f;
-      const stride = (t + 3) & ~3;
-      const keep = new Float32Array(t * stride).fill(1);
-      if (o.dropout !== undefined) {
-        const [k0, k1, k2, k3] = o.dropout.key;
-        const key: StreamKey = [k0, k1, k2, (k3 ^ (document * o.heads + head)) >>> 0];
-        keepFactors(key, o.dropout.rate, keep);
-      }
-      for (let i = 0; i < t; i++) {
-        const sees = o.causal === true ? i + 1 : t;
-        const keyOf = (j: number, f: number) => qkv[x(j, 1, f)]! + keys[near(i, j, f)]!;
-        const valueOf = (j: number, f: number) => qkv[x(j, 2, f)]! + values[near(i, j, f)]!;
-        const scores = Array.from(
-          { length: sees },
-          (_, j) => sum(d, (f) => qkv[x(i, 0, f)]! * keyOf(j, f)) / Math.sqrt(d),
-        );
-        const top = Math.max(...scores);
-        const total = sum(sees, (j) => Math.exp(scores[j]! - top));
-        const p = scores.map((score) => Math.exp(score - top) / total);
-        const kept = (j: number) => keep[i * stride + j]!;
-        const dp = p.map((_, j) => kept(j) * sum(d, (f) => o.dy[out(i, f)]! * valueOf(j, f)));
-        const inner = sum(sees, (j) => p[j]! * dp[j]!);
-        for (let j = 0; j < sees; j++) {
-          const ds = p[j]! * (dp[j]! - inner) / Math.sqrt(d), used = p[j]! * kept(j);
-          for (let f = 0; f < d; f++) {
-            y[out(i, f)]! += used * valueOf(j, f);
-            dqkv[x(i, 0, f)]! += ds * keyOf(j, f);
-            dqkv[x(j, 1, f)]! += ds * qkv[x(i, 0, f)]!;
-            dqkv[x(j, 2, f)]! += used * o.dy[out(i, f)]!;
-            dKeys[near(i, j, f)]! += ds * qkv[x(i, 0, f)]!;
-            dValues[near(i, j, f)]! += used * o.dy[out(i, f)]!;
-          }
-        }
-      }
-    }
-  }
-  return { y, gradients: { qkv: dqkv, keys: dKeys, values: dValues } };
-}
-
 /** Output and gradients of the operation: of qkv, and of the relative embeddings if there are any. */
-async function computed(o: Work): Promise<Float32Array[]> {
+async function computed(o: AttentionWork): Promise<Float32Array[]> {
   const n = o.offsets.at(-1)!, width = o.qkv.length / n, d = width / 3 / o.heads;
   const tensors = tf.tidy(() => {
     const tables = o.keys === undefined ? [] : [o.keys, o.values!];
@@ -124,7 +44,7 @@ interface Case {
   readonly furthest?: number | undefined;
 }
 
-function work({ lengths, d, causal = false, dropout = false, furthest }: Case): Work {
+function work({ lengths, d, causal = false, dropout = false, furthest }: Case): AttentionWork {
   const offsets = [0];
   for (const length of lengths) offsets.push(offsets.at(-1)! + length);
   const heads = d > 32 ? 1 : 2, n = offsets.at(-1)!;
@@ -174,7 +94,7 @@ const cases: Case[] = [
 for (const one of cases) {
   testOn(["webgpu"], `tiled attention agrees with doubles: ${label(one)}`, async () => {
     const o = work(one);
-    const { y, gradients } = reference(o);
+    const { y, gradients } = attentionFormula(o);
     const [found, ...slopes] = await computed(o);
     const forward = worstRelative(found!, y);
     assert(forward < 1e-5, `outputs differ by ${forward}`);
@@ -198,11 +118,11 @@ testOn(["webgpu"], "tiled attention's gradients are slopes of differences", asyn
   ) {
     const o = work(one), at = doubles(o);
     const [, ...slopes] = await computed(o);
-    (Object.keys(at) as (keyof Arrays)[]).forEach((name, i) => {
+    (Object.keys(at) as (keyof AttentionArrays)[]).forEach((name, i) => {
       const direction = normal(streamKey(2, name), at[name].length);
       const along = (step: number) => {
         const moved = at[name].map((x, k) => x + step * direction[k]!);
-        const { y } = reference(o, { ...at, [name]: moved });
+        const { y } = attentionFormula(o, { ...at, [name]: moved });
         return sum(y.length, (k) => y[k]! * o.dy[k]!);
       };
       const expected = (along(1e-5) - along(-1e-5)) / 2e-5;
@@ -252,7 +172,7 @@ testOn(["webgpu"], "tiled attention survives scores that overflow an exponential
   const o = work({ lengths: [70], d: 8 });
   const large = { ...o, qkv: o.qkv.map((x) => 30 * x) };
   const [found] = await computed(large);
-  assert(worstRelative(found!, reference(large).y) < 1e-3);
+  assert(worstRelative(found!, attentionFormula(large).y) < 1e-3);
 });
 
 testOn(["webgpu"], "heads too wide for a workgroup's memory are refused", () => {

@@ -13,7 +13,8 @@ import { Catalog } from "../../pipeline/store/catalog.ts";
 import { statOf } from "../../pipeline/files.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
-import { projectAt, reproduceHere } from "../rig/in_process.ts";
+import { Copies } from "../rig/copies.ts";
+import { projectAt, recallHere, reproduceHere } from "../rig/in_process.ts";
 import { mainText, toyProject, writeStage } from "../rig/project.ts";
 
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
@@ -85,6 +86,7 @@ function targets(root: string): Readonly<Record<string, readonly string[]>> {
     locks: [join(root, "lock/toy.smoke.lock")],
     outputs: filesBelow(join(root, "outputs"), [store]),
     "catalogue pages": [join(store, "catalog.sqlite")],
+    memories: filesBelow(store).filter((path) => path.includes("/remembered/")),
   };
 }
 
@@ -156,12 +158,6 @@ function alterRow(path: string, next: (bound: number) => number): string[] {
   return [path];
 }
 
-/** Copies a project with all its times. */
-function copy(from: string, to: string): void {
-  Deno.removeSync(to, { recursive: true });
-  assert(new Deno.Command("cp", { args: ["-a", from, to] }).outputSync().success);
-}
-
 /** What is published and locked, and what `count` made. */
 function resultsOf(root: string): Record<string, string> {
   const paths = [
@@ -200,36 +196,30 @@ Deno.test("each of 1,000 alterations is found by the audit or healed by the next
   assertEquals((await reproduceHere(project)).executed.length, 7);
   assertEquals(targets(root)["checkpoints"]?.length, 2);
   assertEquals(await pathsFound(root), new Set());
-  const pristine = Deno.makeTempDirSync({
-    prefix: "lockstep-",
-    ...IN_MEMORY && { dir: IN_MEMORY },
-  });
-  copy(root, pristine);
+  // What is altered is a run that is remembered to have nothing to do.
+  using copies = new Copies(root, BATCHES);
+  await copies.settle(() => reproduceHere(project));
   const next = numbers("alterations");
   const tried = new Map<string, { found: number; healed: number }>();
   const missed: string[] = [];
-  try {
-    for (let batch = 0; batch < BATCHES; batch++) {
-      copy(pristine, root);
-      await reproduceHere(project);
-      const altered = alterSome(root, next);
-      const found = await pathsFound(root);
-      for (const args of [[], COUNT]) {
-        const { events } = await reproduceHere(project, args);
-        assertEquals(events.filter(({ event }) => event === "failed"), []);
-      }
-      const left = await pathsFound(root);
-      for (const { path, kind, what } of altered) {
-        const count = tried.get(kind) ?? { found: 0, healed: 0 };
-        tried.set(kind, count);
-        if (found.has(path)) count.found++;
-        else if (!left.has(path)) count.healed++;
-        else missed.push(what);
-      }
-      assertEquals(resultsOf(root), expected, `batch ${batch}: ${altered.map(({ what }) => what)}`);
+  for (let batch = 0; batch < BATCHES; batch++) {
+    copies.take(batch);
+    assert(await recallHere(project), "it is remembered");
+    const altered = alterSome(root, next);
+    const found = await pathsFound(root);
+    for (const args of [[], COUNT]) {
+      const { events } = await reproduceHere(project, args);
+      assertEquals(events.filter(({ event }) => event === "failed"), []);
     }
-  } finally {
-    Deno.removeSync(pristine, { recursive: true });
+    const left = await pathsFound(root);
+    for (const { path, kind, what } of altered) {
+      const count = tried.get(kind) ?? { found: 0, healed: 0 };
+      tried.set(kind, count);
+      if (found.has(path)) count.found++;
+      else if (!left.has(path)) count.healed++;
+      else missed.push(what);
+    }
+    assertEquals(resultsOf(root), expected, `batch ${batch}: ${altered.map(({ what }) => what)}`);
   }
   assertEquals(missed, []);
   const counts = [...tried.values()].map(({ found, healed }) => found + healed);

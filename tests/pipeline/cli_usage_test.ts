@@ -45,6 +45,7 @@ Deno.test("wrong options are refused with a near name", async () => {
     [["reproduce", "--only", "stpes"], "it matches no instance"],
     [["reproduce", "--mirror", "nowhere"], "it must be a folder or a URL"],
     [["reproduce", "train"], "it takes no arguments, found train"],
+    [["doctor"], "main.ts must name the module that examines a machine"],
     [["why"], 'Cannot run "why": it needs an instance, e.g. steps/ann/1\n'],
     [["why", "steps/anm/1"], 'no such instance in toy.smoke; did you mean "steps/ann/1"?'],
     [["diff", "HEAD"], "it takes A and B, found HEAD"],

@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Memory } from "../../pipeline/cli/recall.ts";
+import { unseal } from "../../pipeline/store/sealed.ts";
 import { type Edit, EDITS } from "./soundness/edits.ts";
 import { soundnessProject } from "./soundness/project.ts";
 
@@ -9,7 +12,7 @@ type Project = ReturnType<typeof soundnessProject>;
 async function planned(project: Project, edit: Partial<Edit>): Promise<Map<string, string>> {
   const { code, events, stdout, stderr } = await project.run(
     ["plan", "--json", ...edit.args ?? []],
-    { DENO_DIR: project.path("cache"), ...edit.env },
+    { DENO_DIR: project.path(".cache"), ...edit.env },
   );
   if (code !== 0) throw new Error(`exit code ${code}\n${stdout}${stderr}`);
   const decisions = events as unknown as {
@@ -24,8 +27,11 @@ async function planned(project: Project, edit: Partial<Edit>): Promise<Map<strin
   );
 }
 
-/** Takes the text of every file that an edit may change, and returns what puts them back. */
-function snapshot(project: Project): () => void {
+/**
+ * Takes the text of every file that an edit may change, and returns what puts them back. That returns what
+ * was edited, and of a file that is new its folder.
+ */
+function snapshot(project: Project): () => string[] {
   const below = (folder: string) =>
     [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) =>
       `${folder}/${name}`
@@ -36,14 +42,32 @@ function snapshot(project: Project): () => void {
     folders.flatMap(below).map((path) => [path, Deno.readTextFileSync(path)] as const),
   );
   return () => {
+    const edited: string[] = [];
     for (const path of folders.flatMap(below)) {
       const text = texts.get(path);
       if (text === Deno.readTextFileSync(path)) continue;
       // Removed, not written over: a file of the cache may be a link to the machine's own.
       Deno.removeSync(path);
       if (text !== undefined) Deno.writeTextFileSync(path, text);
+      edited.push(text === undefined ? dirname(path) : path);
     }
+    return edited;
   };
+}
+
+/** What a remembered run looks at before it says that there is nothing to do. */
+async function lookedAt(
+  project: Project,
+  env: Readonly<Record<string, string>>,
+): Promise<ReadonlySet<string>> {
+  for (let n = 0; n < 3; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 2200));
+    await project.run(["reproduce", "--backend", "wasm"], env);
+  }
+  const folder = project.path("outputs/store/remembered");
+  const [place] = [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`);
+  const { sources } = unseal(Deno.readTextFileSync(place!), place!) as Memory;
+  return new Set(sources.paths);
 }
 
 /** The table in docs/design.md. */
@@ -59,9 +83,10 @@ function table(): string {
 
 Deno.test("each edit moves the ingredient it should, and re-runs no more and no less", async () => {
   using project = soundnessProject();
-  const env = { DENO_DIR: project.path("cache") };
+  const env = { DENO_DIR: project.path(".cache") };
   const first = await project.run(["reproduce", "--backend", "wasm"], env);
   assertEquals(first.code, 0, first.stdout + first.stderr);
+  const looked = await lookedAt(project, env);
   const restore = snapshot(project);
   const wrong: string[] = [];
   let tried = 0;
@@ -72,7 +97,11 @@ Deno.test("each edit moves the ingredient it should, and re-runs no more and no 
       ? edit.args
       : ["--backend", "wasm", ...edit.args ?? []];
     const found = await planned(project, { ...edit, args }).catch((error) => error as Error);
-    restore();
+    for (const path of restore()) {
+      if (edit.runs.length > 0 && !looked.has(path)) {
+        wrong.push(`${edit.what}: a remembered run does not look at ${path}`);
+      }
+    }
     if (found instanceof Error) {
       wrong.push(`${edit.what}: ${found.message}`);
       continue;

@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { join } from "node:path";
 import { toyProject } from "../rig/project.ts";
 
 const FILE = "experiments/toy/experiment.yaml";
@@ -290,6 +291,41 @@ Deno.test({
       assertEquals((await project.run(["status"])).stdout, status);
     } finally {
       await new Deno.Command("umount", { args: [outputs] }).output();
+    }
+  },
+});
+
+Deno.test({
+  name: "a store on a full disk can be read",
+  // Only root can mount.
+  ignore: Deno.uid() !== 0,
+  async fn() {
+    using project = toyProject();
+    const small = project.path("small");
+    Deno.mkdirSync(small);
+    const mount = { args: ["-t", "tmpfs", "-o", "size=8m", "tmpfs", small] };
+    assert((await new Deno.Command("mount", mount).output()).success);
+    try {
+      const at = ["--outputs", small];
+      await project.executed(...at);
+      const commands = [["status"], ["plan"], ["why", "gather"]];
+      const run = async () => {
+        const said: string[] = [];
+        for (const args of commands) {
+          const { code, stdout, stderr } = await project.run([...args, ...at]);
+          assertEquals(code, 0, stderr);
+          said.push(stdout);
+        }
+        return said;
+      };
+      const before = await run();
+      using file = Deno.openSync(join(small, "full"), { write: true, create: true });
+      assertThrows(() => {
+        for (;;) file.writeSync(new Uint8Array(4096));
+      });
+      assertEquals(await run(), before);
+    } finally {
+      await new Deno.Command("umount", { args: [small] }).output();
     }
   },
 });

@@ -20,10 +20,11 @@ export const spare = defineStage({ name: "spare", params: z.unknown(), inputs: {
   assertStringIncludes(stderr, 'no stage definition "spar"; did you mean "spare"?');
 });
 
-Deno.test("a run loads what bundles stages only where one changed", async () => {
+/** All that a module of the project loads at once. */
+async function loadedBy(module: string): Promise<Set<string>> {
   const root = new URL("../../", import.meta.url);
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", new URL("pipeline/cli/reproduce.ts", root).href],
+    args: ["info", "--json", new URL(module, root).href],
     stderr: "null",
   }).output();
   const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as {
@@ -41,8 +42,21 @@ Deno.test("a run loads what bundles stages only where one changed", async () => 
       if (!isDynamic && code) load(code.specifier);
     }
   };
-  load(new URL("pipeline/cli/reproduce.ts", root).href);
-  assert(loaded.has(new URL("pipeline/store/code.ts", root).href), "the walk found the modules");
+  load(new URL(module, root).href);
+  return loaded;
+}
+
+Deno.test("a run loads what bundles stages only where one changed", async () => {
+  const loaded = await loadedBy("pipeline/cli/reproduce.ts");
+  assert([...loaded].some((name) => name.endsWith("store/code.ts")), "the walk found the modules");
   const bundling = /esbuild|terser|resolve\.exports|lexer|key\/(package_)?bundle\.ts|packages\.ts/;
   assertEquals([...loaded].filter((name) => bundling.test(name)), []);
+});
+
+Deno.test("a remembered run is said again without a package and without Node's modules", async () => {
+  for (const name of ["main", "recall", "terminal"]) {
+    const loaded = await loadedBy(`pipeline/cli/${name}.ts`);
+    assert(loaded.size > 1, "the walk found the modules");
+    assertEquals([...loaded].filter((specifier) => !specifier.startsWith("file:")), []);
+  }
 });

@@ -33,13 +33,22 @@ export interface Browser extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
+/** With WebGPU in software, by a driver of Chromium's own, or without any. */
+const GRAPHICS = {
+  webgpu: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+  none: ["--disable-gpu"],
+};
+
 /**
  * Starts a Chromium; `undefined`, with a warning, if this machine has none.
  *
  * @param what What is then not tested.
  * @throws {Error} If there is none and LOCKSTEP_REQUIRE_CHROMIUM is set.
  */
-export async function startBrowser(what: string): Promise<Browser | undefined> {
+export async function startBrowser(
+  what: string,
+  graphics: keyof typeof GRAPHICS = "none",
+): Promise<Browser | undefined> {
   const program = PROGRAMS.find(isFile);
   if (program === undefined) {
     if (Deno.env.get("LOCKSTEP_REQUIRE_CHROMIUM")) {
@@ -51,9 +60,9 @@ export async function startBrowser(what: string): Promise<Browser | undefined> {
   const profile = Deno.makeTempDirSync({ prefix: "lockstep-browser-" });
   const child = new Deno.Command(program, {
     args: [
-      "--headless",
+      "--headless=new",
       "--no-sandbox",
-      "--disable-gpu",
+      ...GRAPHICS[graphics],
       "--no-first-run",
       "--disable-background-networking",
       "--disable-component-update",

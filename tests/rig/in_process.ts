@@ -10,6 +10,8 @@ import { finish, pagesIfUpToDate, tracePage } from "../../pipeline/cli/finish.ts
 import { parseOptions } from "../../pipeline/cli/options.ts";
 import type { Project } from "../../pipeline/cli/project.ts";
 import { openSession, sealed } from "../../pipeline/cli/session.ts";
+import { type Memory, recall } from "../../pipeline/cli/recall.ts";
+import { remember } from "../../pipeline/cli/remember.ts";
 import type { Event } from "../../pipeline/event.ts";
 import type { Execution, Executor, Metrics, Task } from "../../pipeline/run/executor.ts";
 import { LocalExecutor } from "../../pipeline/run/executor/local.ts";
@@ -65,13 +67,35 @@ class InProcessExecutor implements Executor {
   }
 }
 
-/** `reproduce` with some options. Returns what it executed and reported. */
+/** What a run executed and reported. */
+export interface ReproducedHere {
+  readonly executed: readonly string[];
+  readonly events: readonly Event[];
+  /** Whether it was remembered that there is nothing to do. */
+  readonly isRecalled: boolean;
+}
+
+function given(args: readonly string[]): string[] {
+  return ["reproduce", "--backend", "wasm", ...args];
+}
+
+/** What is remembered of `reproduce` with some options, while it holds. */
+export function recallHere(
+  project: Project,
+  args: readonly string[] = [],
+): Promise<Memory | undefined> {
+  return recall(project, given(args));
+}
+
+/** `reproduce` with some options: as it is remembered, or in full. */
 export async function reproduceHere(
   project: Project,
   args: readonly string[] = [],
-): Promise<{ readonly executed: readonly string[]; readonly events: readonly Event[] }> {
-  const options = parseOptions(["reproduce", "--backend", "wasm", ...args]);
-  if (typeof options === "string") throw new TypeError("These options ask for help");
+): Promise<ReproducedHere> {
+  const since = Date.now();
+  const options = parseOptions(given(args));
+  const memory = await recallHere(project, args);
+  if (memory !== undefined) return { executed: [], events: memory.events, isRecalled: true };
   const events: Event[] = [];
   const listener = (event: Event) => events.push(event);
   const quick = await openSession(project, options, {
@@ -80,7 +104,8 @@ export async function reproduceHere(
   try {
     if (await pagesIfUpToDate(project, quick, options)) {
       await tracePage(quick, { changed: false });
-      return { executed: [], events };
+      await remember(quick, { project, options, events, since });
+      return { executed: [], events, isRecalled: false };
     }
     const session = await sealed(quick, options);
     const outcome = await run(session.graph, session.decisions, {
@@ -101,7 +126,7 @@ export async function reproduceHere(
     });
     const ended = { ...outcome, failedKeys: new Map() };
     await finish(session, ended, { project, options, listener });
-    return { executed: named(events, "executed"), events };
+    return { executed: named(events, "executed"), events, isRecalled: false };
   } finally {
     quick.store.close();
   }

@@ -28,6 +28,7 @@ export function copyOfThisProject(profile: string): TestProject {
       "pipeline",
       "stages",
       "analysis",
+      "doctor",
       "models",
       "data",
       "types",

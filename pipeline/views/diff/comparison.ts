@@ -5,7 +5,7 @@
  */
 import type { RunDiff } from "../diff.ts";
 import type { Side, Standing } from "./sides.ts";
-import { shorten } from "../../key/ingredients.ts";
+import { shorten } from "../../key/shorten.ts";
 import type { Cause } from "./causes.ts";
 import type { WordChange } from "./leaves.ts";
 

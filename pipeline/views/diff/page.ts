@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { shorten } from "../../key/ingredients.ts";
+import { shorten } from "../../key/shorten.ts";
 import { type Html, html, htmlPage } from "../../html.ts";
 import { type Comparison, describeCause, signed, stateCounts } from "./comparison.ts";
 

@@ -147,7 +147,7 @@ export function unused(): number {
   project.write("lib/table.json", '{ "offset": 5 }\n');
   project.write("experiments/toy/experiment.yaml", EXPERIMENT);
   project.write("main.ts", mainText(Object.keys(INSTANCES)));
-  return Object.assign(project, { packages: linkPackages(project.path("cache")) });
+  return Object.assign(project, { packages: linkPackages(project.path(".cache")) });
 }
 
 /** Replaces a file that may be a link: the original stays. */

@@ -1,0 +1,99 @@
+/**
+ * What this machine has: processor, memory, WebAssembly's operations, adapters, a browser.
+ *
+ * @module
+ */
+import { availableParallelism, cpus, freemem, totalmem } from "node:os";
+import { findAdapter } from "../pipeline/key/adapter.ts";
+import { driverOf, isSoftware } from "../pipeline/key/platform.ts";
+import { type WasmFeatures, wasmFeatures } from "./wasm_module.ts";
+
+/** An adapter, as far as WebGPU and the system describe it. */
+export interface Adapter {
+  readonly description: string;
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly driver: string;
+  /** Whether the processor computes what it is given. */
+  readonly software: boolean;
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+/** What this machine has. */
+export interface Machine {
+  readonly deno: string;
+  readonly v8: string;
+  readonly system: string;
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly freeMemoryBytes: number;
+  readonly wasm: WasmFeatures;
+  /** Absent where there is no adapter. */
+  readonly adapter?: Adapter;
+  /** Its version, if one is where browsers usually are. */
+  readonly browser?: string;
+}
+
+/** Limits that decide what runs. */
+const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+const BROWSERS: Readonly<Partial<Record<typeof Deno.build.os, readonly string[]>>> = {
+  linux: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
+  darwin: ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"],
+};
+
+/** Looks. */
+export async function lookAround(): Promise<Machine> {
+  // Mesa's drivers print an error where this is unset, and use nothing of it.
+  if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+  const found = await findAdapter();
+  const browser = browserVersion();
+  return {
+    deno: Deno.version.deno,
+    v8: Deno.version.v8,
+    system: `${Deno.build.os} ${Deno.osRelease()} ${Deno.build.arch}`,
+    processor: cpus()[0]?.model.trim() || "unknown",
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    freeMemoryBytes: freemem(),
+    wasm: wasmFeatures(),
+    ...(found === undefined ? {} : { adapter: describe(found) }),
+    ...(browser === undefined ? {} : { browser }),
+  };
+}
+
+function describe(found: GPUAdapter): Adapter {
+  const { description, vendor, architecture, device } = found.info;
+  return {
+    ...{ description, vendor, architecture, device },
+    driver: driverOf(description),
+    software: isSoftware(found.info),
+    features: [...found.features].sort(),
+    limits: Object.fromEntries(LIMITS.map((name) => [name, found.limits[name]])),
+  };
+}
+
+function browserVersion(): string | undefined {
+  for (const program of BROWSERS[Deno.build.os] ?? []) {
+    try {
+      const { success, stdout } = new Deno.Command(program, {
+        args: ["--version"],
+        stderr: "null",
+      }).outputSync();
+      if (success) return new TextDecoder().decode(stdout).trim().split(" built on")[0]!;
+    } catch {
+      // There is none.
+    }
+  }
+  return undefined;
+}

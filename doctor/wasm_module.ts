@@ -1,0 +1,110 @@
+/**
+ * Small WebAssembly modules that ask the processor what it can do: whether products and sums are fused,
+ * and how fast they are where nothing is read from memory.
+ *
+ * Opcodes: WebAssembly 2.0 and the relaxed SIMD proposal.
+ *
+ * @module
+ */
+
+const VECTOR = 0x7b, F32 = 0x7d, I32 = 0x7f;
+const SPLAT = [0xfd, 0x13], FIRST_LANE = [0xfd, 0x1f, 0];
+const ADD = [0xfd, 0xe4, 0x01], MULTIPLY = [0xfd, 0xe6, 0x01], RELAXED_MADD = [0xfd, 0x85, 0x02];
+const get = (local: number) => [0x20, local], set = (local: number) => [0x21, local];
+
+/** Vectors that are changed in turn: more than a product takes steps. */
+const CHAINS = 12;
+
+/** A number in as many bytes as it takes, seven bits each. */
+function count(n: number): number[] {
+  return n < 128 ? [n] : [n & 127 | 128, ...count(n >>> 7)];
+}
+
+function section(id: number, content: number[]): number[] {
+  return [id, ...count(content.length), ...content];
+}
+
+/** A module that exports function `f`, which gives a float32. */
+function moduleOf(o: { params: number[]; locals: number[]; body: number[] }): BufferSource {
+  const locals = o.locals.flatMap((type) => [1, type]);
+  const code = [o.locals.length, ...locals, ...o.body, 0x0b];
+  return Uint8Array.from([
+    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, [1, 0x60, o.params.length, ...o.params, 1, F32]),
+    ...section(3, [1, 0]),
+    ...section(7, [1, 1, 0x66, 0, 0]),
+    ...section(10, [1, ...count(code.length), ...code]),
+  ]);
+}
+
+function functionOf(code: BufferSource): (...params: number[]) => number {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(code));
+  return exports["f"] as (...params: number[]) => number;
+}
+
+/** `a × a + c` in one vector operation, and its first number. */
+const relaxed = moduleOf({
+  params: [F32, F32],
+  locals: [],
+  body: [
+    ...[...get(0), ...SPLAT, ...get(0), ...SPLAT, ...get(1), ...SPLAT],
+    ...[...RELAXED_MADD, ...FIRST_LANE],
+  ],
+});
+
+/** What this machine's WebAssembly does. */
+export interface WasmFeatures {
+  readonly simd: boolean;
+  readonly relaxedSimd: boolean;
+  /** Whether `relaxed_madd` rounds once. */
+  readonly fusesMultiplyAdd: boolean;
+}
+
+/** Asks for each. */
+export function wasmFeatures(): WasmFeatures {
+  const relaxedSimd = WebAssembly.validate(relaxed);
+  // a² = 1 + 2⁻¹¹ + 2⁻²⁴, whose last term is lost where the product is rounded by itself.
+  const a = 1 + 2 ** -12, c = -(1 + 2 ** -11);
+  return {
+    simd: WebAssembly.validate(peakModule(false)),
+    relaxedSimd,
+    fusesMultiplyAdd: relaxedSimd && functionOf(relaxed)(a, c) !== 0,
+  };
+}
+
+/** Repeats v = v × x + y over vectors in registers. */
+function peakModule(fused: boolean): BufferSource {
+  const x = 1, y = 2, chains = Array.from({ length: CHAINS }, (_, i) => 3 + i);
+  const constant = (value: number) => [
+    0x43,
+    ...new Uint8Array(Float32Array.of(value).buffer),
+    ...SPLAT,
+  ];
+  const step = (v: number) =>
+    fused
+      ? [...get(v), ...get(x), ...get(y), ...RELAXED_MADD, ...set(v)]
+      : [...get(v), ...get(x), ...MULTIPLY, ...get(y), ...ADD, ...set(v)];
+  return moduleOf({
+    params: [I32],
+    locals: [x, y, ...chains].map(() => VECTOR),
+    body: [
+      ...[...constant(0.999), ...set(x), ...constant(0.001), ...set(y)],
+      ...[0x03, 0x40, ...chains.flatMap(step)],
+      // Counts down to 0.
+      ...[...get(0), 0x41, 1, 0x6b, 0x22, 0, 0x0d, 0, 0x0b],
+      ...[
+        ...get(chains[0]!),
+        ...chains.slice(1).flatMap((v) => [...get(v), ...ADD]),
+        ...FIRST_LANE,
+      ],
+    ],
+  });
+}
+
+/** Floating-point operations of `turns` turns of {@linkcode peakLoop}. */
+export const peakOperations = (turns: number) => turns * CHAINS * 4 * 2;
+
+/** Products and sums alone, as many turns as asked for; fused where the processor does. */
+export function peakLoop(fused: boolean): (turns: number) => number {
+  return functionOf(peakModule(fused));
+}
