@@ -114,10 +114,7 @@ export class AveragingNetwork {
     for (let layer = 0; layer <= depth; layer++) matrices[`h/${layer}`] = [rows, d];
     Object.assign(matrices, { deltas: [rows, d], others: [rows, d], logits: [rows, classes] });
     Object.assign(matrices, { ids: [1, longest], pairs: [1, 2 * training.batch] });
-    const memory = new KernelMemory({
-      matrices,
-      product: { n: Math.max(d, classes), k: Math.max(d, rows) },
-    });
+    const memory = new KernelMemory({ matrices });
     this.#memory = memory;
     this.#trained = new Map(specs.map(({ name }) => [name, {
       value: memory.matrix(name),

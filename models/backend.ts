@@ -9,20 +9,16 @@ import { setWasmPaths } from "@tensorflow/tfjs-backend-wasm";
 import wasmBinary from "@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-simd.wasm" with {
   type: "bytes",
 };
+import { type Arithmetic, chooseLoops } from "./kernels/wasm.ts";
 import { MemoryError } from "./memory_error.ts";
 import { startWebgpu } from "./webgpu.ts";
 
-/** What starting each backend takes, before and after it is made the current one. */
+/** What starting each backend takes: what tfjs calls it, and before and after it is the current one. */
 const STARTS = {
-  webgpu: { before: startWebgpu, after() {} },
-  wasm: {
-    before: provideBinary,
-    after() {
-      shareOnClone();
-      checkAllocations((tf.backend() as BackendWasm).wasm as unknown as Allocating);
-    },
-  },
-  cpu: { before() {}, after: () => quietly(() => tf.scalar(0).dispose()) },
+  webgpu: { tfjs: "webgpu", before: startWebgpu, after() {} },
+  "wasm+fma": { tfjs: "wasm", before: provideBinary, after: () => startWasm("fused") },
+  wasm: { tfjs: "wasm", before: provideBinary, after: () => startWasm("strict") },
+  cpu: { tfjs: "cpu", before() {}, after: () => quietly(() => tf.scalar(0).dispose()) },
 };
 
 /**
@@ -39,7 +35,7 @@ export type BackendName = keyof typeof STARTS;
 export async function startBackend(name: BackendName): Promise<void> {
   quietly(() => tf.engine().backendNames());
   await STARTS[name].before();
-  if (!await tf.setBackend(name)) {
+  if (!await tf.setBackend(STARTS[name].tfjs)) {
     throw new Error(`Cannot start backend "${name}": tfjs refused it here; try wasm or cpu`);
   }
   await tf.ready();
@@ -52,6 +48,13 @@ function quietly(work: () => unknown): void {
   tf.env().set("IS_TEST", true);
   work();
   tf.env().set("IS_TEST", before);
+}
+
+function startWasm(arithmetic: Arithmetic): void {
+  const backend = tf.backend() as BackendWasm;
+  shareOnClone();
+  checkAllocations(backend.wasm as unknown as Allocating);
+  chooseLoops(backend, arithmetic);
 }
 
 /**

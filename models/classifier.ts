@@ -19,7 +19,7 @@ import {
 } from "./names.ts";
 import { activate, type Activation } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
-import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
+import { addDropped, drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear } from "./operations/linear.ts";
@@ -182,7 +182,7 @@ function encoderBlock(
   }); // [N, C]
   const attended = linear(mixed, w("attention.out.weight"), w("attention.out.bias"));
   const y = layerNorm(
-    tf.add(x, drop(attended, dropout, { use: `${block}.attention` })),
+    addDropped(x, attended, dropout, { use: `${block}.attention` }),
     w("norm1.gain"),
     w("norm1.bias"),
   );
@@ -193,7 +193,7 @@ function encoderBlock(
     w("ff2.bias"),
   );
   return layerNorm(
-    tf.add(y, drop(fed, dropout, { use: `${block}.ff` })),
+    addDropped(y, fed, dropout, { use: `${block}.ff` }),
     w("norm2.gain"),
     w("norm2.bias"),
   );

@@ -11,7 +11,7 @@ import { intensities, intensitySpecs } from "./intensity.ts";
 import type { IntensityConfig } from "./intensity_runs.ts";
 import { gelu } from "./operations/activation.ts";
 import { attention } from "./operations/attention.ts";
-import { drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
+import { addDropped, drop, type Dropout, weightsDropout } from "./operations/dropout.ts";
 import { embedding } from "./operations/embedding.ts";
 import { layerNorm } from "./operations/layer_norm.ts";
 import { linear, unembed } from "./operations/linear.ts";
@@ -133,9 +133,10 @@ export function decoderBlock(
     dropout: dropout && weightsDropout(dropout, `${block}.weights`),
   });
   const attended = linear(mixed, w("attention.out.weight"));
-  const y = tf.add(x, drop(attended, dropout, { use: `${block}.attention` }));
+  const y = addDropped(x, attended, dropout, { use: `${block}.attention` });
   const hidden = gelu(linear(layerNorm(y, w("norm2.gain")), w("ff1.weight"))); // [N, 4C]
-  return tf.add(y, drop(linear(hidden, w("ff2.weight")), dropout, { use: `${block}.ff` }));
+  const fed = linear(hidden, w("ff2.weight"));
+  return addDropped(y, fed, dropout, { use: `${block}.ff` });
 }
 
 /**

@@ -90,16 +90,9 @@ export function optimizerStep(
     }
     const inputs = [parameter, gradient, moments.first, moments.second];
     // In place: sound because no kernel here caches what it derives from a weight, as XNNPACK does.
-    runHost("optimizerStep", { inputs, outputs: [] }, (arrays) => {
+    runHost("optimizerStep", { inputs, outputs: [] }, (arrays, _outputs, _scratch, loops) => {
       const [p, g, m, v] = arrays as [Float32Array, Float32Array, Float32Array, Float32Array];
-      for (let i = 0; i < p.length; i++) {
-        const d = g[i]! + coupled * p[i]!;
-        const first = beta1 * m[i]! + (1 - beta1) * d;
-        const second = beta2 * v[i]! + (1 - beta2) * d * d;
-        m[i] = first;
-        v[i] = second;
-        p[i] = shrink * p[i]! - size * first / (Math.sqrt(second) / correction + epsilon);
-      }
+      loops.adam({ p, g, m, v }, { coupled, shrink, beta1, beta2, size, correction, epsilon });
     });
   }
   if (onDevice.length > 0) deviceAdam(onDevice, { beta1, beta2, epsilon, size, correction });

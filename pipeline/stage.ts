@@ -21,8 +21,8 @@ export const CONTRACT = "1";
  */
 export type Exactness = "exact" | "numeric" | "measured";
 
-/** The backends that a numeric stage can compute on. */
-export const BACKENDS = ["webgpu", "wasm", "cpu"] as const;
+/** The backends that a numeric stage can compute on; `wasm+fma` rounds a product and its sum once. */
+export const BACKENDS = ["webgpu", "wasm+fma", "wasm", "cpu"] as const;
 /** Where a numeric stage computes. */
 export type Backend = (typeof BACKENDS)[number];
 

@@ -126,6 +126,7 @@ console.log(JSON.stringify({
   tokensPerSecond: n / median(seconds),
   dispatches,
   deviceBytes: 0,
+  ofLimit: 0,
   peakBytes: 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0),
   losses: [losses[0], losses.at(-1)],
 }));

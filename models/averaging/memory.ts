@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { encodeModule } from "../kernels/assembler.ts";
-import { gemm, gemmFunctions, type GemmModule, packedBytes } from "../kernels/gemm_wasm.ts";
-import { rowsFunctions, type RowsModule } from "../kernels/rows_wasm.ts";
+import { instantiate, PRODUCT_BYTES } from "../kernels/compiled.ts";
+import code from "../kernels/compiled/averaging.wasm" with { type: "bytes" };
 import { MemoryError } from "../memory_error.ts";
 
 /** Addresses are compared as signed numbers. */
@@ -28,9 +27,13 @@ export interface Matrix {
 export interface Sizes {
   /** Rows and columns by name. */
   readonly matrices: Readonly<Record<string, readonly [rows: number, columns: number]>>;
-  /** Columns and depth of the largest product. */
-  readonly product: { readonly n: number; readonly k: number };
 }
+
+/** The functions of `kernels/assembly/averaging.ts`; addresses in bytes. */
+type Functions = Record<
+  "product" | "sumRows" | "stepRow" | "stepAll" | "decayRow",
+  (...parameters: number[]) => void
+>;
 
 /** A factor of a product: a matrix, or its transpose. */
 export interface Factor {
@@ -40,12 +43,12 @@ export interface Factor {
 
 /** Matrices and the loops over them. */
 export class KernelMemory {
-  readonly module: GemmModule & RowsModule;
+  readonly module: Functions;
   readonly #matrices = new Map<string, Matrix>();
   readonly #packed: number;
 
   /** @throws {MemoryError} If it would be larger than 2 GiB. */
-  constructor({ matrices, product }: Sizes) {
+  constructor({ matrices }: Sizes) {
     let bytes = 0;
     const take = (size: number) => {
       const address = bytes;
@@ -56,7 +59,7 @@ export class KernelMemory {
       const stride = Math.ceil(columns / 4) * 4;
       return { name, rows, columns, stride, address: take(4 * rows * stride) };
     });
-    this.#packed = take(packedBytes(product.n, product.k));
+    this.#packed = take(PRODUCT_BYTES);
     if (bytes > MAX_BYTES) {
       throw new MemoryError(
         `Cannot hold the model: it and its sums of squares may take 2 GiB, found ${
@@ -65,9 +68,7 @@ export class KernelMemory {
       );
     }
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 2 ** 16) });
-    const code = encodeModule([...gemmFunctions(), ...rowsFunctions()]);
-    this.module = new WebAssembly.Instance(new WebAssembly.Module(code), { host: { memory } })
-      .exports as unknown as GemmModule & RowsModule;
+    this.module = instantiate(code, memory);
     for (const { name, ...place } of places) {
       const values = new Float32Array(memory.buffer, place.address, place.rows * place.stride);
       this.#matrices.set(name, { ...place, values });
@@ -84,21 +85,9 @@ export class KernelMemory {
   product(a: Factor, b: Factor, c: Matrix, { m, k }: { m: number; k: number }): void {
     const [aRow, aColumn] = strides(a);
     const [bRow, bColumn] = strides(b);
-    gemm(this.module, {
-      m,
-      n: c.columns,
-      k,
-      a: a.matrix.address,
-      aRow,
-      aColumn,
-      b: b.matrix.address,
-      bRow,
-      bColumn,
-      c: c.address,
-      cRow: c.stride * 4,
-      accumulate: false,
-      packed: this.#packed,
-    });
+    const left = [a.matrix.address, aRow, aColumn], right = [b.matrix.address, bRow, bColumn];
+    const to = [c.address, c.stride * 4, 0, this.#packed];
+    this.module.product(m, c.columns, k, ...left, ...right, ...to);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The inner loops of training in plain TypeScript: what the `cpu` backend runs, and the reference
- * for the assembled versions. They compute in doubles, from portable operations alone, and round
+ * for those of `assembly/`. They compute in doubles, from portable operations alone, and round
  * to float32 where they store.
  *
  * @module
@@ -39,6 +39,21 @@ export interface Rows {
   readonly causal?: boolean;
 }
 
+/** What one step of Adam does to all weights; `models/optimizer.ts` has the formulas. */
+export interface AdamStep {
+  /** Weight decay that is added to the gradient. */
+  readonly coupled: number;
+  /** What weights are multiplied with before the step. */
+  readonly shrink: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  /** The rate over 1 − β₁ᵗ. */
+  readonly size: number;
+  /** √(1 − β₂ᵗ). */
+  readonly correction: number;
+  readonly epsilon: number;
+}
+
 /** The loops a backend's kernels are made of. */
 export interface Loops {
   product(o: Product): void;
@@ -52,6 +67,42 @@ export interface Loops {
   softmaxGradient(p: Float32Array, dx: Float32Array, rows: Rows, scale: number): void;
   /** y = a ⊙ b; y may be one of them. */
   multiply(a: Float32Array, b: Float32Array, y: Float32Array): void;
+  /** Each row of y becomes b. */
+  fillRows(b: Float32Array, y: Float32Array): void;
+  /** b = the sum of y's rows, each added in turn and rounded. */
+  sumOfRows(y: Float32Array, b: Float32Array): void;
+  /**
+   * (x − mean) × inverse by rows of as many numbers as `gain` has, inverse being 1/√(variance + ε), and
+   * y = that ⊙ gain + bias.
+   */
+  layerNorm(
+    o: { x: Float32Array; gain: Float32Array; bias?: Float32Array | undefined; epsilon: number },
+    to: { y: Float32Array; normed: Float32Array; inverse: Float32Array },
+  ): void;
+  /** The gradients of x, gain and bias; `sums` is for work, 4 numbers for each of a row. */
+  layerNormGradient(
+    o: { normed: Float32Array; inverse: Float32Array; gain: Float32Array; dy: Float32Array },
+    to: { dx: Float32Array; dGain: Float32Array; dBias: Float32Array; sums: Float32Array },
+  ): void;
+  /** Changes weights p and their moments m and v, given their gradient g. */
+  adam(
+    o: { p: Float32Array; g: Float32Array; m: Float32Array; v: Float32Array },
+    step: AdamStep,
+  ): void;
+  /**
+   * p = softmax of z by rows of `k` numbers. Tops and totals are each row's largest number and
+   * Σ e^{z − largest}; `powers` is for work, k + 1 numbers.
+   */
+  probabilities(
+    z: Float32Array,
+    k: number,
+    to: { p: Float32Array; tops: Float64Array; totals: Float64Array; powers: Float64Array },
+  ): void;
+  /** y = x + h ⊙ the factors that `keep` gives. */
+  addDropped(
+    o: { x: Float32Array; h: Float32Array; y: Float32Array },
+    drop: { key: StreamKey; rate: number; from: number },
+  ): void;
   /** Dropout's factors: 0 with probability `rate`, else 1/(1−rate); see {@linkcode keepFactors}. */
   keep(key: StreamKey, rate: number, out: Float32Array, from?: number): void;
 }
@@ -194,6 +245,96 @@ function multiply(a: Float32Array, b: Float32Array, y: Float32Array): void {
   for (let i = 0; i < y.length; i++) y[i] = a[i]! * b[i]!;
 }
 
+function fillRows(b: Float32Array, y: Float32Array): void {
+  for (let at = 0; at < y.length; at += b.length) y.set(b, at);
+}
+
+function sumOfRows(y: Float32Array, b: Float32Array): void {
+  b.fill(0);
+  for (let at = 0; at < y.length;) for (let j = 0; j < b.length; j++) b[j]! += y[at++]!;
+}
+
+const layerNorm: Loops["layerNorm"] = ({ x, gain, bias, epsilon }, { y, normed, inverse }) => {
+  const c = gain.length;
+  for (let row = 0; row < inverse.length; row++) {
+    const start = row * c, end = start + c;
+    let mean = 0;
+    for (let i = start; i < end; i++) mean += x[i]!;
+    mean /= c;
+    let variance = 0;
+    for (let i = start; i < end; i++) {
+      const centred = x[i]! - mean;
+      variance += centred * centred;
+    }
+    const scale = 1 / Math.sqrt(variance / c + epsilon);
+    inverse[row] = scale;
+    for (let i = start, j = 0; j < c; i++, j++) {
+      const value = (x[i]! - mean) * scale;
+      normed[i] = value;
+      y[i] = value * gain[j]! + (bias === undefined ? 0 : bias[j]!);
+    }
+  }
+};
+
+const layerNormGradient: Loops["layerNormGradient"] = (
+  { normed, inverse, gain, dy },
+  { dx, dGain, dBias, sums },
+) => {
+  const c = gain.length;
+  const gains = new Float64Array(sums.buffer, sums.byteOffset, c).fill(0);
+  const biases = new Float64Array(sums.buffer, sums.byteOffset + 8 * c, c).fill(0);
+  for (let row = 0; row < inverse.length; row++) {
+    const start = row * c;
+    let mean = 0, along = 0;
+    for (let j = 0, i = start; j < c; i++, j++) {
+      const d = dy[i]!, value = normed[i]!, scaled = d * gain[j]!;
+      mean += scaled;
+      along += scaled * value;
+      gains[j]! += d * value;
+      biases[j]! += d;
+    }
+    mean /= c;
+    along /= c;
+    const scale = inverse[row]!;
+    for (let j = 0, i = start; j < c; i++, j++) {
+      dx[i] = (dy[i]! * gain[j]! - mean - normed[i]! * along) * scale;
+    }
+  }
+  dGain.set(gains);
+  dBias.set(biases);
+};
+
+const adam: Loops["adam"] = ({ p, g, m, v }, step) => {
+  const { coupled, shrink, beta1, beta2, size, correction, epsilon } = step;
+  for (let i = 0; i < p.length; i++) {
+    const d = g[i]! + coupled * p[i]!;
+    const first = beta1 * m[i]! + (1 - beta1) * d;
+    const second = beta2 * v[i]! + (1 - beta2) * d * d;
+    m[i] = first;
+    v[i] = second;
+    p[i] = shrink * p[i]! - size * first / (Math.sqrt(second) / correction + epsilon);
+  }
+};
+
+const probabilities: Loops["probabilities"] = (z, k, { p, tops, totals, powers }) => {
+  for (let row = 0; row < totals.length; row++) {
+    const at = row * k;
+    let top = -Infinity;
+    for (let j = 0; j < k; j++) top = Math.max(top, z[at + j]!);
+    let total = 0;
+    for (let j = 0; j < k; j++) total += powers[j] = expNegative(z[at + j]! - top);
+    for (let j = 0; j < k; j++) p[at + j] = powers[j]! / total;
+    tops[row] = top;
+    totals[row] = total;
+  }
+};
+
+const addDropped: Loops["addDropped"] = ({ x, h, y }, { key, rate, from }) => {
+  keepFactors(key, rate, y, from);
+  multiply(h, y, y);
+  for (let i = 0; i < y.length; i++) y[i]! += x[i]!;
+};
+
 /** The loops in plain TypeScript. */
 export const scalarLoops: Loops = {
   product,
@@ -202,5 +343,12 @@ export const scalarLoops: Loops = {
   softmax,
   softmaxGradient,
   multiply,
+  fillRows,
+  sumOfRows,
+  layerNorm,
+  layerNormGradient,
+  adam,
+  probabilities,
+  addDropped,
   keep: keepFactors,
 };

@@ -1,13 +1,12 @@
 /**
- * The inner loops of training assembled to WebAssembly SIMD, working in the memory of tfjs's
- * `wasm` backend.
+ * The inner loops of training in WebAssembly SIMD, working in the memory of tfjs's `wasm` backend.
  *
  * @module
  */
 import type { BackendWasm } from "@tensorflow/tfjs-backend-wasm";
-import { ConstantPool, encodeModule } from "./assembler.ts";
-import { elementwiseFunctions, type ElementwiseModule } from "./elementwise_wasm.ts";
-import { gemm, gemmFunctions, type GemmModule, packedBytes } from "./gemm_wasm.ts";
+import fused from "./compiled/fused.wasm" with { type: "bytes" };
+import strict from "./compiled/strict.wasm" with { type: "bytes" };
+import { instantiate, PRODUCT_BYTES } from "./compiled.ts";
 import type { Loops, Product } from "./scalar.ts";
 
 interface Emscripten {
@@ -23,23 +22,38 @@ export interface WasmLoops {
   reserve(slot: number, length: number): () => Float32Array;
 }
 
-const bound = /* @__PURE__ */ new WeakMap<BackendWasm, WasmLoops>();
-
 /**
- * The loops for a backend; assembled on first use.
- *
- * @throws {Error} If the backend's memory cannot be reached (another tfjs release).
+ * `strict` rounds every operation, with the same bits on every machine. `fused` rounds a product and its
+ * sum once, where the processor does.
  */
+export type Arithmetic = keyof typeof CODES;
+
+const CODES = { strict, fused };
+
+const bound = /* @__PURE__ */ new WeakMap<BackendWasm, Partial<Record<Arithmetic, WasmLoops>>>();
+const chosen = /* @__PURE__ */ new WeakMap<BackendWasm, WasmLoops>();
+
+/** The loops of a backend, as last chosen. */
 export function wasmLoops(backend: BackendWasm): WasmLoops {
-  let loops = bound.get(backend);
-  if (loops === undefined) {
-    loops = bind(backend.wasm as unknown as Emscripten);
-    bound.set(backend, loops);
-  }
-  return loops;
+  return chosen.get(backend)!;
 }
 
-function bind(wasm: Emscripten): WasmLoops {
+/**
+ * Chooses the loops that a backend computes with from now on.
+ *
+ * @throws {Error} If the backend's memory cannot be reached (another tfjs release), or this machine
+ *   does not fuse.
+ */
+export function chooseLoops(backend: BackendWasm, arithmetic: Arithmetic): void {
+  const loops = bound.get(backend) ?? {};
+  bound.set(backend, loops);
+  chosen.set(
+    backend,
+    loops[arithmetic] ??= bind(backend.wasm as unknown as Emscripten, arithmetic),
+  );
+}
+
+function bind(wasm: Emscripten, arithmetic: Arithmetic): WasmLoops {
   const memory = wasm.asm?.memory;
   if (!(memory instanceof WebAssembly.Memory)) {
     throw new Error(
@@ -47,11 +61,6 @@ function bind(wasm: Emscripten): WasmLoops {
         "use that release",
     );
   }
-  const pool = new ConstantPool(wasm._malloc(CONSTANTS) >>> 0);
-  const code = encodeModule([...gemmFunctions(), ...elementwiseFunctions(pool)]);
-  new Int32Array(memory.buffer, pool.address, CONSTANTS / 4).set(pool.words());
-  const module = new WebAssembly.Instance(new WebAssembly.Module(code), { host: { memory } })
-    .exports as unknown as GemmModule & ElementwiseModule;
   const slots: { address: number; length: number }[] = [];
   const reserve = (slot: number, length: number) => {
     const held = slots[slot];
@@ -61,49 +70,47 @@ function bind(wasm: Emscripten): WasmLoops {
     }
     return () => new Float32Array(memory.buffer, slots[slot]!.address, length);
   };
-  const packing = wasm._malloc(PACKING) >>> 0;
-  const spare = wasm._malloc(3 * 128) >>> 0;
-  return { loops: bindLoops(module, { packing, spare, memory }), reserve };
+  const module = instantiate<Functions>(CODES[arithmetic], memory);
+  if (arithmetic === "fused" && module.fuses() === 0) {
+    throw new Error(
+      "Cannot compute with fused multiply-add: the processor must add to a product without rounding " +
+        "it first, and WebAssembly does not here; use backend wasm",
+    );
+  }
+  const work = { packing: wasm._malloc(PRODUCT_BYTES), spare: wasm._malloc(128) };
+  return { loops: bindLoops(module, work), reserve };
 }
 
-/** Bytes set aside for constants. */
-const CONSTANTS = 512;
+/** The functions of `assembly/loops.ts`; addresses in bytes, counts in elements. */
+type Functions =
+  & Record<
+    | "product"
+    | "gelu"
+    | "geluGradient"
+    | "multiply"
+    | "softmax"
+    | "softmaxGradient"
+    | "fillRows"
+    | "sumOfRows"
+    | "layerNorm"
+    | "layerNormGradient"
+    | "adam"
+    | "probabilities"
+    | "addDropped"
+    | "keep",
+    (...parameters: number[]) => void
+  >
+  & { readonly fuses: () => number };
 
-/** Bytes set aside for packing a product's operand. */
-const PACKING = 1 << 22;
+const addressOf = ({ byteOffset }: ArrayBufferView) => byteOffset;
 
-interface Work {
-  readonly packing: number;
-  /** Three blocks of 128 bytes, for the ends of arrays that do not fill a vector. */
-  readonly spare: number;
-  readonly memory: WebAssembly.Memory;
-}
-
-function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
-  const { spare, memory } = work;
-  /** Runs `f` on whole vectors, then on the last elements, copied to where a vector fits. */
-  const byVectors = (
-    inputs: Float32Array[],
-    y: Float32Array,
-    f: (addresses: number[], to: number, bytes: number) => void,
-  ) => {
-    const whole = y.length & ~3, rest = y.length - whole;
-    f(inputs.map((x) => x.byteOffset), y.byteOffset, whole * 4);
-    if (rest === 0) return;
-    const copies = inputs.map((x, i) => {
-      const copy = new Float32Array(memory.buffer, spare + 128 * (i + 1), 4);
-      for (let j = 0; j < rest; j++) copy[j] = x[whole + j]!;
-      return copy.byteOffset;
-    });
-    f(copies, spare, 16);
-    y.set(new Float32Array(memory.buffer, spare, rest), whole);
-  };
+function bindLoops(module: Functions, work: { packing: number; spare: number }): Loops {
   return {
     product: (o) => product(module, work.packing, o),
-    gelu: (x, y) => byVectors([x], y, ([x], y, bytes) => module.gelu(x!, y, bytes)),
+    gelu: (x, y) => module.gelu(x.byteOffset, y.byteOffset, y.length),
     geluGradient: (x, dy, dx) =>
-      byVectors([x, dy], dx, ([x, dy], dx, n) => module.geluGradient(x!, dy!, dx, n)),
-    multiply: (a, b, y) => byVectors([a, b], y, ([a, b], y, n) => module.multiply(a!, b!, y, n)),
+      module.geluGradient(x.byteOffset, dy.byteOffset, dx.byteOffset, dx.length),
+    multiply: (a, b, y) => module.multiply(a.byteOffset, b.byteOffset, y.byteOffset, y.length),
     softmax: (x, { rows, columns, stride, causal }, scale) => {
       const growth = causal ? 1 : 0;
       module.softmax(x.byteOffset, rows, causal ? 1 : columns, growth, stride * 4, scale);
@@ -112,45 +119,60 @@ function bindLoops(module: GemmModule & ElementwiseModule, work: Work): Loops {
       const shape = [rows, causal ? 1 : columns, causal ? 1 : 0, stride * 4];
       module.softmaxGradient(p.byteOffset, dx.byteOffset, ...shape, scale);
     },
+    fillRows: (b, y) => {
+      module.fillRows(b.byteOffset, y.byteOffset, y.length / b.length, b.length);
+    },
+    sumOfRows: (y, b) => {
+      module.sumOfRows(y.byteOffset, b.byteOffset, y.length / b.length, b.length);
+    },
+    layerNorm: ({ x, gain, bias, epsilon }, { y, normed, inverse }) => {
+      const [rows, columns] = [inverse.length, gain.length];
+      const from = [x, gain].map(addressOf), to = [y, normed, inverse].map(addressOf);
+      module.layerNorm(...from, bias?.byteOffset ?? 0, ...to, rows, columns, epsilon);
+    },
+    layerNormGradient: ({ normed, inverse, gain, dy }, { dx, dGain, dBias, sums }) => {
+      const arrays = [normed, inverse, gain, dy, dx, dGain, dBias].map(addressOf);
+      module.layerNormGradient(...arrays, inverse.length, gain.length, sums.byteOffset);
+    },
+    adam: ({ p, g, m, v }, step) => {
+      const { coupled, shrink, beta1, beta2, size, correction, epsilon } = step;
+      const arrays = [p, g, m, v].map(addressOf);
+      const betas = [beta1, beta2];
+      module.adam(...arrays, p.length, coupled, shrink, ...betas, size, correction, epsilon);
+    },
+    probabilities: (z, k, { p, tops, totals, powers }) => {
+      const sums = [tops, totals, powers].map(addressOf);
+      module.probabilities(z.byteOffset, p.byteOffset, totals.length, k, ...sums);
+    },
+    addDropped: ({ x, h, y }, { key, rate, from }) => {
+      const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
+      const arrays = [x, h, y].map(addressOf);
+      module.addDropped(...arrays, from, y.length, ...key, limit, kept, work.spare);
+    },
     keep: (key, rate, out, from = 0) => {
       const limit = Math.round(rate * 65536), kept = 1 / (1 - rate);
-      // Whole groups of 32 where they belong; of the first and the last, the part that is wanted.
-      const part = (element: number, count: number, to: number) => {
-        if (count === 0) return;
-        module.keep(spare, 1, element >>> 5, ...key, limit, kept);
-        out.set(new Float32Array(memory.buffer, spare + 4 * (element & 31), count), to);
-      };
-      const head = Math.min(out.length, (32 - (from & 31)) & 31);
-      const groups = (out.length - head) >>> 5, tail = head + 32 * groups;
-      part(from, head, 0);
-      module.keep(out.byteOffset + 4 * head, groups, (from + head) >>> 5, ...key, limit, kept);
-      part(from + tail, out.length - tail, tail);
+      module.keep(out.byteOffset, from, out.length, ...key, limit, kept, work.spare);
     },
   };
 }
 
-function product(module: GemmModule, packing: number, o: Product): void {
-  const { m, n, k } = o;
-  // Columns of B whose panels fit where they are packed.
-  const widest =
-    Math.floor((PACKING - packedBytes(0, k)) / (packedBytes(8, k) - packedBytes(0, k))) * 8;
+function product(module: Functions, packing: number, o: Product): void {
+  const { m, n, k, a, b, c } = o;
   const aRow = o.aRow ?? k, aColumn = o.aColumn ?? 1;
   const bRow = o.bRow ?? n, bColumn = o.bColumn ?? 1, cRow = o.cRow ?? n;
-  for (let n0 = 0; n0 < n; n0 += widest) {
-    gemm(module, {
-      m,
-      n: Math.min(widest, n - n0),
-      k,
-      a: o.a.byteOffset,
-      aRow: aRow * 4,
-      aColumn: aColumn * 4,
-      b: o.b.byteOffset + n0 * bColumn * 4,
-      bRow: bRow * 4,
-      bColumn: bColumn * 4,
-      c: o.c.byteOffset + n0 * 4,
-      cRow: cRow * 4,
-      accumulate: o.accumulate === true,
-      packed: packing,
-    });
-  }
+  module.product(
+    m,
+    n,
+    k,
+    a.byteOffset,
+    4 * aRow,
+    4 * aColumn,
+    b.byteOffset,
+    4 * bRow,
+    4 * bColumn,
+    c.byteOffset,
+    4 * cRow,
+    o.accumulate === true ? 1 : 0,
+    packing,
+  );
 }

@@ -2,7 +2,6 @@
 import type * as tf from "@tensorflow/tfjs";
 import { deviceCrossEntropy } from "../kernels/device_cross_entropy.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
-import { expNegative } from "../kernels/scalar.ts";
 import { ln } from "../portable_math.ts";
 
 /**
@@ -35,20 +34,22 @@ export function crossEntropy(
   return differentiable<tf.Scalar>(
     [logits],
     () => {
-      const call = { inputs: [logits], outputs: [[], [n, k]] };
-      const [value, probabilities] = runHost("crossEntropy", call, ([z], [loss, p]) => {
-        let sum = 0;
-        for (let row = 0; row < n; row++) {
-          const at = row * k;
-          let largest = -Infinity;
-          for (let j = 0; j < k; j++) largest = Math.max(largest, z![at + j]!);
-          let total = 0;
-          for (let j = 0; j < k; j++) total += expNegative(z![at + j]! - largest);
-          for (let j = 0; j < k; j++) p![at + j] = expNegative(z![at + j]! - largest) / total;
-          sum += ln(total) + largest - z![at + labels[row]!]!;
-        }
-        loss![0] = sum / divisor;
-      });
+      // Two doubles for each row, and the powers of one.
+      const scratch = [2 * n, 2 * n, 2 * (k + 1)];
+      const call = { inputs: [logits], outputs: [[], [n, k]], scratch };
+      const [value, probabilities] = runHost(
+        "crossEntropy",
+        call,
+        ([z], [loss, p], work, loops) => {
+          const [tops, totals, powers] = work.map(doubles) as [Doubles, Doubles, Doubles];
+          loops.probabilities(z!, k, { p: p!, tops, totals, powers });
+          let sum = 0;
+          for (let row = 0; row < n; row++) {
+            sum += ln(totals[row]!) + tops[row]! - z![row * k + labels[row]!]!;
+          }
+          loss![0] = sum / divisor;
+        },
+      );
       return { value: value!, keep: [probabilities!] };
     },
     (dy, [p]) =>
@@ -58,4 +59,11 @@ export function crossEntropy(
         for (let row = 0; row < n; row++) dz![row * k + labels[row]!]! -= scale;
       }),
   );
+}
+
+type Doubles = Float64Array;
+
+/** Work space for numbers as space for half as many doubles. */
+function doubles({ buffer, byteOffset, length }: Float32Array): Doubles {
+  return new Float64Array(buffer, byteOffset, length / 2);
 }

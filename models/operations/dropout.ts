@@ -1,5 +1,5 @@
 /** @module */
-import type * as tf from "@tensorflow/tfjs";
+import * as tf from "@tensorflow/tfjs";
 import type { WeightsDropout } from "../kernels/attention/frame.ts";
 import { deviceDrop } from "../kernels/device_dropout.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
@@ -37,6 +37,12 @@ export function weightsDropout({ rate, key, before }: Dropout, use: string): Wei
   return { rate, key: key(use), before: before?.documents ?? 0 };
 }
 
+/** Which elements of which use; rows are a batch's tokens unless given. */
+export interface Place {
+  readonly use: string;
+  readonly rows?: "tokens" | "documents";
+}
+
 /**
  * Zeroes each element with probability `rate` (resolution 2⁻¹⁶), scales the rest by 1/(1−rate).
  *
@@ -46,22 +52,53 @@ export function weightsDropout({ rate, key, before }: Dropout, use: string): Wei
  * @param x float32 [N, C], a row for each token or for each document.
  * @param dropout Without it, or at rate 0, `x` itself is returned.
  */
-export function drop(
-  x: tf.Tensor,
-  dropout: Dropout | undefined,
-  place: { use: string; rows?: "tokens" | "documents" },
-): tf.Tensor {
+export function drop(x: tf.Tensor, dropout: Dropout | undefined, place: Place): tf.Tensor {
   if (dropout === undefined || dropout.rate === 0) return x;
-  const key = dropout.key(place.use);
+  const mask = maskOf(x, dropout, place);
+  if (!onHost()) return deviceDrop(x, mask);
+  return differentiable(
+    [x],
+    () => ({ value: masked(x, mask), keep: [] }),
+    (dy) => [masked(dy, mask)],
+  );
+}
+
+/** x + drop(h): what a block adds to its input. */
+export function addDropped(
+  x: tf.Tensor,
+  h: tf.Tensor,
+  dropout: Dropout | undefined,
+  place: Place,
+): tf.Tensor {
+  if (dropout === undefined || dropout.rate === 0) return tf.add(x, h);
+  const mask = maskOf(h, dropout, place);
+  if (!onHost()) return tf.add(x, deviceDrop(h, mask));
+  const forward = () =>
+    runHost("addDropped", { inputs: [x, h], outputs: [x.shape] }, ([x, h], [y], _, loops) => {
+      loops.addDropped({ x: x!, h: h!, y: y! }, mask);
+    })[0]!;
+  return differentiable(
+    [x, h],
+    () => ({ value: forward(), keep: [] }),
+    (dy) => [tf.clone(dy), masked(dy, mask)],
+  );
+}
+
+interface Mask {
+  readonly key: StreamKey;
+  readonly rate: number;
+  /** What the first element is in the whole batch. */
+  readonly from: number;
+}
+
+function maskOf(x: tf.Tensor, { rate, key, before }: Dropout, { use, rows }: Place): Mask {
   const width = x.size / x.shape[0]!;
-  const from = width * (dropout.before?.[place.rows ?? "tokens"] ?? 0);
-  if (!onHost()) return deviceDrop(x, { key, rate: dropout.rate, from });
-  const masked = (x: tf.Tensor) => {
-    const call = { inputs: [x], outputs: [x.shape] };
-    return runHost("dropout", call, ([x], [y], _, loops) => {
-      loops.keep(key, dropout.rate, y!, from);
-      loops.multiply(x!, y!, y!);
-    });
-  };
-  return differentiable([x], () => ({ value: masked(x)[0]!, keep: [] }), (dy) => masked(dy));
+  return { key: key(use), rate, from: width * (before?.[rows ?? "tokens"] ?? 0) };
+}
+
+function masked(x: tf.Tensor, { key, rate, from }: Mask): tf.Tensor {
+  return runHost("dropout", { inputs: [x], outputs: [x.shape] }, ([x], [y], _, loops) => {
+    loops.keep(key, rate, y!, from);
+    loops.multiply(x!, y!, y!);
+  })[0]!;
 }

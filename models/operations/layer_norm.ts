@@ -32,56 +32,22 @@ export function layerNorm(x: tf.Tensor, gain: tf.Tensor, bias?: tf.Tensor): tf.T
 
 function forward(inputs: tf.Tensor[], [n, c]: [number, number]): tf.Tensor[] {
   const call = { inputs, outputs: [[n, c], [n, c], [n]] };
-  return runHost("layerNorm", call, ([x, gain, bias], [y, normed, inverse]) => {
-    for (let row = 0; row < n; row++) {
-      const start = row * c, end = start + c;
-      let mean = 0;
-      for (let i = start; i < end; i++) mean += x![i]!;
-      mean /= c;
-      let variance = 0;
-      for (let i = start; i < end; i++) {
-        const centred = x![i]! - mean;
-        variance += centred * centred;
-      }
-      const scale = 1 / Math.sqrt(variance / c + EPSILON);
-      inverse![row] = scale;
-      for (let i = start, j = 0; j < c; i++, j++) {
-        const value = (x![i]! - mean) * scale;
-        normed![i] = value;
-        y![i] = value * gain![j]! + (bias === undefined ? 0 : bias[j]!);
-      }
-    }
+  return runHost("layerNorm", call, ([x, gain, bias], [y, normed, inverse], _, loops) => {
+    const to = { y: y!, normed: normed!, inverse: inverse! };
+    loops.layerNorm({ x: x!, gain: gain!, bias, epsilon: EPSILON }, to);
   });
 }
 
 function backward(inputs: tf.Tensor[], [n, c]: [number, number]): tf.Tensor[] {
-  const call = { inputs, outputs: [[n, c], [c], [c]] };
-  return runHost("layerNormGradient", call, (arrays, [dx, dGain, dBias]) => {
+  const call = { inputs, outputs: [[n, c], [c], [c]], scratch: [4 * c] };
+  return runHost("layerNormGradient", call, (arrays, [dx, dGain, dBias], [sums], loops) => {
     const [normed, inverse, gain, dy] = arrays as [
       Float32Array,
       Float32Array,
       Float32Array,
       Float32Array,
     ];
-    const gains = new Float64Array(c), biases = new Float64Array(c);
-    for (let row = 0; row < n; row++) {
-      const start = row * c;
-      let mean = 0, along = 0;
-      for (let j = 0, i = start; j < c; i++, j++) {
-        const d = dy[i]!, value = normed[i]!, scaled = d * gain[j]!;
-        mean += scaled;
-        along += scaled * value;
-        gains[j]! += d * value;
-        biases[j]! += d;
-      }
-      mean /= c;
-      along /= c;
-      const scale = inverse[row]!;
-      for (let j = 0, i = start; j < c; i++, j++) {
-        dx![i] = (dy[i]! * gain[j]! - mean - normed[i]! * along) * scale;
-      }
-    }
-    dGain!.set(gains);
-    dBias!.set(biases);
+    const to = { dx: dx!, dGain: dGain!, dBias: dBias!, sums: sums! };
+    loops.layerNormGradient({ normed, inverse, gain, dy }, to);
   });
 }

@@ -60,7 +60,7 @@ export function unembed(x: tf.Tensor, table: tf.Tensor): tf.Tensor2D {
 
 function forward(inputs: tf.Tensor[], [n, i, o]: [number, number, number]): tf.Tensor {
   return runHost("linear", { inputs, outputs: [[n, o]] }, ([x, w, b], [y], _, loops) => {
-    if (b !== undefined) { for (let row = 0; row < n; row++) y!.set(b, row * o); }
+    if (b !== undefined) loops.fillRows(b, y!);
     loops.product({ m: n, n: o, k: i, a: x!, b: w!, c: y!, accumulate: b !== undefined });
   })[0]!;
 }
@@ -70,9 +70,6 @@ function backward(inputs: tf.Tensor[], [n, i, o]: [number, number, number]): tf.
   return runHost("linearGradient", call, ([x, w, dy], [dx, dw, db], _, loops) => {
     loops.product({ m: n, n: i, k: o, a: dy!, b: w!, bRow: 1, bColumn: o, c: dx! });
     loops.product({ m: i, n: o, k: n, a: x!, aRow: 1, aColumn: i, b: dy!, c: dw! });
-    db!.fill(0);
-    for (let row = 0, at = 0; row < n; row++) {
-      for (let j = 0; j < o; j++) db![j]! += dy![at++]!;
-    }
+    loops.sumOfRows(dy!, db!);
   });
 }

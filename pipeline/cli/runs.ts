@@ -92,18 +92,22 @@ async function recordedSide(
   return { label: `${name}, as it last ran here`, lock, traces };
 }
 
-/** A lock as of a git revision. */
+/** A lock as of a git revision: of the backend asked for, else of the latest run's, else the shared one. */
 async function lockedSide(
   revision: string,
   commit: string,
   { project, options, store }: Place,
 ): Promise<Side> {
-  const name = lockName({
-    experiment: options.experiment ?? project.experiment,
-    profile: options.profile,
-    backend: options.backend === "auto" ? "wasm" : options.backend,
-  });
-  const text = await git(project.root, ["show", `${commit}:./${name}`]);
+  const experiment = options.experiment ?? project.experiment;
+  const { profile } = options;
+  const ran = store && readLatest(`${experiment}.${profile}`, store)?.backend;
+  const backends = options.backend === "auto" ? [ran ?? "wasm", "wasm"] : [options.backend];
+  const names = backends.map((backend) => lockName({ experiment, profile, backend }));
+  let name = names[0]!, text: string | undefined;
+  for (name of names) {
+    text = await git(project.root, ["show", `${commit}:./${name}`]);
+    if (text !== undefined) break;
+  }
   if (text === undefined) {
     throw new UsageError(
       `Cannot use "${revision}": the revision must hold ${name}, and does not; name another ` +

@@ -5,6 +5,7 @@
  */
 import { ConfigError } from "../errors.ts";
 import { type Backend, BACKENDS } from "../stage.ts";
+import { fusesMultiplyAdd } from "./fused.ts";
 import { type AdapterDescription, describeAdapter, findAdapter } from "./adapter.ts";
 import { vulkanDrivers } from "./vulkan.ts";
 
@@ -15,7 +16,10 @@ export interface Platform {
   readonly reason: string;
   /** With WebGPU: the adapter that the ingredients are about. */
   readonly adapter?: AdapterDescription;
-  /** Ingredients of numeric stages' keys. WASM and CPU give the same bits on every machine. */
+  /**
+   * Ingredients of numeric stages' keys. WASM and CPU give the same bits on every machine, and
+   * `wasm+fma` on every one that has it.
+   */
   readonly ingredients: Readonly<Record<string, string>>;
 }
 
@@ -35,10 +39,12 @@ export const GRAPHICS_VARIABLES = new RegExp(
 );
 
 /**
- * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere: a
- * software adapter is slower than WASM, and is used only on request.
+ * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere, with
+ * fused multiply-add where the processor has it: a software adapter is slower than WASM, and is used
+ * only on request.
  *
- * @throws {ConfigError} If `webgpu` is asked for and there is no adapter.
+ * @throws {ConfigError} If `webgpu` is asked for and there is no adapter, or `wasm+fma` and the
+ *   processor does not fuse.
  */
 export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
   const found = platformAtOnce(wanted);
@@ -52,11 +58,14 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!device) return without("wasm", "no WebGPU adapter on this machine");
+  if (!device) return without(processorBackend(), "no WebGPU adapter on this machine");
   const { description, vendor } = device.info;
   const software = isSoftware(device.info);
   if (wanted === "auto" && software) {
-    return without("wasm", `the only WebGPU adapter, ${description}, is software and slower`);
+    return without(
+      processorBackend(),
+      `the only WebGPU adapter, ${description}, is software and slower`,
+    );
   }
   const adapter = describeAdapter(device);
   return {
@@ -72,16 +81,27 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
   };
 }
 
+/** What `auto` takes where there is no hardware adapter. */
+export function processorBackend(): "wasm+fma" | "wasm" {
+  return fusesMultiplyAdd() ? "wasm+fma" : "wasm";
+}
+
 /** The backend, where no adapter need be asked for it; else `undefined`. */
 export function platformAtOnce(wanted: BackendChoice): Platform | undefined {
-  if (wanted === "cpu" || wanted === "wasm") return without(wanted, "as asked");
+  if (wanted === "wasm+fma" && !fusesMultiplyAdd()) {
+    throw new ConfigError(
+      "Cannot use --backend wasm+fma: the processor must add to a product without rounding it first, " +
+        "and WebAssembly does not here; use --backend wasm",
+    );
+  }
+  if (wanted !== "auto" && wanted !== "webgpu") return without(wanted, "as asked");
   // Asking a software adapter for its description takes longer than looking for a device.
   return wanted === "auto" && !mayHaveHardware()
-    ? without("wasm", "no graphics device on this machine")
+    ? without(processorBackend(), "no graphics device on this machine")
     : undefined;
 }
 
-function without(backend: "wasm" | "cpu", reason: string): Platform {
+function without(backend: Exclude<Backend, "webgpu">, reason: string): Platform {
   return { backend, reason, ingredients: { "platform.backend": backend } };
 }
 

@@ -37,8 +37,8 @@ export interface LockEntry {
 export type Lock = ReadonlyMap<string, LockEntry>;
 
 /**
- * Where the lock of a run is. WASM gives the same bits on every machine, so its lock is the
- * one that is shared; another backend's says so in its name.
+ * Where the lock of a run is. WASM that rounds each operation gives the same bits on every machine, so
+ * its lock is the one that is shared; another backend's says so in its name.
  */
 export function lockName(run: { experiment: string; profile: string; backend: string }): string {
   const backend = run.backend === "wasm" ? "" : `.${run.backend}`;

@@ -87,7 +87,7 @@ function compareGradients(
 }
 
 for (const reference of fixtures.cases) {
-  const backends = ["cpu", "wasm", "webgpu"] as const;
+  const backends = ["cpu", "wasm", "wasm+fma", "webgpu"] as const;
   const { encoding } = reference;
   testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
     const { config, parameters, documents, chosen } = loaded(reference);

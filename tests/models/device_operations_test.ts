@@ -15,7 +15,7 @@ import { readTensor } from "../../models/webgpu.ts";
 import fixtures from "../reference/pytorch/portable_math.json" with { type: "json" };
 import { testOn } from "./rig.ts";
 
-const BACKENDS: readonly BackendName[] = ["cpu", "wasm", "webgpu"];
+const BACKENDS: readonly BackendName[] = ["cpu", "wasm", "wasm+fma", "webgpu"];
 
 /** Cases of each operation: the first has sizes of 1, the next two odd ones. */
 const CASES = 6;

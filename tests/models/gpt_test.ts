@@ -36,7 +36,7 @@ function loaded(reference: Case) {
 const label = ({ run, bypass }: Case) => `run ${run}${bypass ? ", bypassed" : ""}`;
 
 for (const reference of fixtures.cases) {
-  const backends = ["cpu", "wasm", "webgpu"] as const;
+  const backends = ["cpu", "wasm", "wasm+fma", "webgpu"] as const;
   testOn(backends, `${label(reference)}: outputs and gradients equal PyTorch's`, async () => {
     const { config, parameters, excerpts } = loaded(reference);
     const logits = tf.tidy(() => predictNext(config, parameters, excerpts));

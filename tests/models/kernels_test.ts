@@ -2,9 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import * as tf from "@tensorflow/tfjs";
 import { runHost } from "../../models/kernels/host.ts";
 import { type Loops, normalCdf, scalarLoops } from "../../models/kernels/scalar.ts";
-import { normal, streamKey, threefry } from "../../models/random.ts";
+import { integers, normal, streamKey, threefry } from "../../models/random.ts";
 import fixtures from "../reference/pytorch/portable_math.json" with { type: "json" };
 import { testOn, worstRelative } from "./rig.ts";
+
+const BACKENDS = ["cpu", "wasm", "wasm+fma"] as const;
 
 const drawn = (name: string, n: number) => normal(streamKey(1, name), n);
 
@@ -24,7 +26,7 @@ function withLoops(
   return values;
 }
 
-testOn(["cpu", "wasm"], "products are right for any shape, stride and transposition", () => {
+testOn(BACKENDS, "products are right for any shape, stride and transposition", () => {
   const shapes = [[1, 1, 1], [4, 8, 8], [5, 3, 9], [17, 300, 23], [130, 520, 33], [8, 64, 7]]
     .concat([[9, 7, 16], [13, 263, 17], [4, 6, 8]]);
   for (const [m, k, n] of shapes as [number, number, number][]) {
@@ -59,12 +61,45 @@ testOn(["cpu", "wasm"], "products are right for any shape, stride and transposit
   }
 });
 
+testOn(BACKENDS, "products of random sizes and strides are those of doubles", () => {
+  const draw = (name: string, below: number) => integers(streamKey(2, name), 60, below);
+  const [ms, ns, ks] = [draw("m", 140), draw("n", 40), draw("k", 5)];
+  const [aSteps, bSteps, kinds] = [draw("a", 3), draw("b", 3), draw("kind", 8)];
+  for (let i = 0; i < 60; i++) {
+    const m = ms[i]! + 1, n = ns[i]! + 1, k = [0, 1, 7, 61, 300][ks[i]!]!;
+    // Numbers of a row, or of a column, lie 1 to 3 apart.
+    const strides = (rows: number, columns: number, step: number, turned: boolean) =>
+      turned ? [step, rows * step + 1] as const : [columns * step + 1, step] as const;
+    const [aRow, aColumn] = strides(m, k, aSteps[i]! + 1, (kinds[i]! & 1) !== 0);
+    const [bRow, bColumn] = strides(k, n, bSteps[i]! + 1, (kinds[i]! & 2) !== 0);
+    const accumulate = (kinds[i]! & 4) !== 0, cRow = n + 1;
+    const a = drawn(`a${i}`, m * aRow + k * aColumn + 1);
+    const b = drawn(`b${i}`, k * bRow + n * bColumn + 1);
+    const [, , found] = withLoops([a, b, drawn("c", m * cRow)], ([a, b, c], loops) => {
+      const operands = { a: a!, aRow, aColumn, b: b!, bRow, bColumn, c: c!, cRow };
+      loops.product({ m, n, k, ...operands, accumulate });
+    });
+    const expected = drawn("c", m * cRow);
+    for (let row = 0; row < m; row++) {
+      for (let j = 0; j < n; j++) {
+        let sum = accumulate ? expected[row * cRow + j]! : 0;
+        for (let x = 0; x < k; x++) {
+          sum += a[row * aRow + x * aColumn]! * b[x * bRow + j * bColumn]!;
+        }
+        expected[row * cRow + j] = sum;
+      }
+    }
+    const worst = worstRelative(found!, expected);
+    assert(worst < 1e-6, `[${m}, ${k}] × [${k}, ${n}], kind ${kinds[i]}: ${worst}`);
+  }
+});
+
 Deno.test("the normal distribution function agrees with 60-digit arithmetic", () => {
   const worst = Math.max(...fixtures.normalCdf.map(([x, y]) => Math.abs(normalCdf(x!) - y!)));
   assert(worst < 1e-8, `worst error ${worst}`);
 });
 
-testOn(["cpu", "wasm"], "gelu is x Φ(x), and its gradient its derivative", () => {
+testOn(BACKENDS, "gelu is x Φ(x), and its gradient its derivative", () => {
   const points = fixtures.normalCdf.map(([x]) => x!);
   const x = Float32Array.from([...points, -100, 100, 0]);
   const ones = new Float32Array(x.length).fill(1);
@@ -82,7 +117,7 @@ testOn(["cpu", "wasm"], "gelu is x Φ(x), and its gradient its derivative", () =
 });
 
 testOn(
-  ["cpu", "wasm"],
+  BACKENDS,
   "softmax rows sum to 1, survive large scores, clear what lies between",
   () => {
     for (const columns of [1, 3, 4, 5, 16, 37]) {
@@ -108,7 +143,7 @@ testOn(
   },
 );
 
-testOn(["cpu", "wasm"], "a causal softmax row sees the columns up to its own", () => {
+testOn(BACKENDS, "a causal softmax row sees the columns up to its own", () => {
   for (const n of [1, 3, 4, 5, 18]) {
     const stride = (n + 3) & ~3;
     const x = drawn("scores", n * stride);
@@ -126,7 +161,7 @@ testOn(["cpu", "wasm"], "a causal softmax row sees the columns up to its own", (
   }
 });
 
-testOn(["wasm"], "softmax gradients agree with plain loops", () => {
+testOn(["wasm", "wasm+fma"], "softmax gradients agree with plain loops", () => {
   for (const columns of [1, 3, 4, 9, 37, -18]) {
     const causal = columns < 0, n = causal ? -columns : 5, width = Math.abs(columns);
     const stride = (width + 3) & ~3, rows = { rows: n, columns: width, stride, causal };
@@ -143,7 +178,7 @@ testOn(["wasm"], "softmax gradients agree with plain loops", () => {
   }
 });
 
-testOn(["cpu", "wasm"], "dropout's factors are those of the stream, for any length", () => {
+testOn(BACKENDS, "dropout's factors are those of the stream, for any length", () => {
   const key = streamKey(4, "dropout/step.1/x"), rate = 0.3;
   const block = new Uint32Array(4);
   for (const n of [1, 31, 32, 33, 100, 4096]) {
@@ -160,7 +195,7 @@ testOn(["cpu", "wasm"], "dropout's factors are those of the stream, for any leng
   }
 });
 
-testOn(["cpu", "wasm"], "dropout drops its share and keeps the mean", () => {
+testOn(BACKENDS, "dropout drops its share and keeps the mean", () => {
   const [found] = withLoops([new Float32Array(100_000)], ([out], loops) => {
     loops.keep(streamKey(0, "dropout"), 0.1, out!);
   });
@@ -168,10 +203,93 @@ testOn(["cpu", "wasm"], "dropout drops its share and keeps the mean", () => {
   assert(Math.abs(dropped - 0.1) < 0.004, `dropped ${dropped}`);
 });
 
-testOn(["cpu", "wasm"], "elementwise products are right for any length", () => {
+testOn(BACKENDS, "elementwise products are right for any length", () => {
   for (const n of [1, 2, 3, 4, 5, 1023]) {
     const a = drawn("a", n), b = drawn("b", n);
     const [, , y] = withLoops([a, b, a], ([a, b, y], loops) => loops.multiply(a!, b!, y!));
     assertEquals([...y!], [...a].map((x, i) => Math.fround(x * b[i]!)));
   }
 });
+
+testOn(
+  ["wasm", "wasm+fma"],
+  "loops in doubles, and sums of rows, have the bits of the plain loops",
+  () => {
+    for (const [n, c] of [[1, 1], [2, 3], [3, 4], [5, 7], [8, 64], [7, 130]] as const) {
+      const x = drawn("x", n * c), gain = drawn("gain", c), bias = drawn("bias", c);
+      const rows = new Float32Array(n * c), columns = new Float32Array(c);
+      const arrays = [x, gain, bias, rows, rows, new Float32Array(n), drawn("dy", n * c), rows]
+        .concat([columns, columns, new Float32Array(4 * c), rows, columns, rows]);
+      arrays.push(drawn("m", n * c), drawn("v", n * c).map(Math.abs));
+      const body = (arrays: Float32Array[], loops: Loops) => {
+        const [x, gain, bias, y, normed, inverse, dy, dx] = arrays as Tuple;
+        const [dGain, dBias, sums, filled, sum, bare] = arrays.slice(8) as Tuple;
+        const [m, v] = arrays.slice(14) as Tuple;
+        loops.layerNorm({ x, gain, epsilon: 1e-5 }, { y: bare, normed, inverse });
+        loops.layerNorm({ x, gain, bias, epsilon: 1e-5 }, { y, normed, inverse });
+        const from = { normed, inverse, gain, dy };
+        loops.layerNormGradient(from, { dx, dGain, dBias, sums });
+        loops.fillRows(bias, filled);
+        loops.sumOfRows(dy, sum);
+        const step = { coupled: 0.01, shrink: 0.99, beta1: 0.9, beta2: 0.999 };
+        loops.adam({ p: x, g: dy, m, v }, { ...step, size: 0.01, correction: 0.3, epsilon: 1e-8 });
+      };
+      const expected = arrays.map((array) => array.slice());
+      body(expected, scalarLoops);
+      const found = withLoops(arrays, body);
+      found.forEach((array, i) => assertEquals(array, expected[i], `array ${i} of [${n}, ${c}]`));
+    }
+  },
+);
+
+testOn(
+  ["wasm", "wasm+fma"],
+  "probabilities have the bits of the plain loop, for any classes",
+  () => {
+    for (const [n, k] of [[1, 1], [2, 2], [3, 5], [4, 65], [2, 300]] as const) {
+      // Some lie so far below the largest that they count for nothing.
+      const z = drawn("z", n * k).map((x) => 60 * x),
+        doubles = (n: number) => new Float32Array(2 * n);
+      const arrays = [z, z.slice(), doubles(n), doubles(n), doubles(k + 1)];
+      const body = (arrays: Float32Array[], loops: Loops) => {
+        const [z, p, ...rest] = arrays as Tuple;
+        const [tops, totals, powers] = rest.map((x) =>
+          new Float64Array(x.buffer, x.byteOffset, x.length / 2)
+        ) as [Float64Array, Float64Array, Float64Array];
+        loops.probabilities(z, k, { p, tops, totals, powers });
+      };
+      const expected = arrays.map((array) => array.slice());
+      body(expected, scalarLoops);
+      const found = withLoops(arrays, body);
+      for (const i of [1, 2, 3]) assertEquals(found[i], expected[i], `array ${i} of [${n}, ${k}]`);
+      for (let row = 0; row < n; row++) {
+        const sum = expected[1]!.subarray(row * k, (row + 1) * k).reduce((a, b) => a + b);
+        assert(Math.abs(sum - 1) < 1e-6);
+      }
+    }
+  },
+);
+
+testOn(BACKENDS, "adding what dropout leaves is the product with its factors, added", () => {
+  const key = streamKey(4, "dropout/step.1/x"), rate = 0.3;
+  for (const [n, from] of [[1, 0], [31, 5], [33, 32], [200, 17]] as const) {
+    const x = drawn("x", n), h = drawn("h", n);
+    const [, , y, factors] = withLoops([x, h, x, x], ([x, h, y, factors], loops) => {
+      loops.addDropped({ x: x!, h: h!, y: y! }, { key, rate, from });
+      loops.keep(key, rate, factors!, from);
+    });
+    const expected = x.map((value, i) => Math.fround(value + Math.fround(h[i]! * factors![i]!)));
+    assertEquals(y, expected);
+  }
+});
+
+type Tuple = [
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+  Float32Array,
+];

@@ -12,7 +12,7 @@ import { integers, normal, streamKey } from "../../models/random.ts";
 import { readTensor } from "../../models/webgpu.ts";
 import { testOn, worstRelative } from "./rig.ts";
 
-const BACKENDS: readonly BackendName[] = ["cpu", "wasm", "webgpu"];
+const BACKENDS: readonly BackendName[] = ["cpu", "wasm", "wasm+fma", "webgpu"];
 
 const drawn = (name: string, size: number, deviation = 1) =>
   normal(streamKey(1, `optimizer/${name}`), size, { deviation });

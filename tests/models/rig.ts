@@ -5,6 +5,7 @@
  */
 import { worstOf } from "../../doctor/check.ts";
 import { type BackendName, startBackend } from "../../models/backend.ts";
+import { fusesMultiplyAdd } from "../../pipeline/key/fused.ts";
 
 /** Largest difference, relative to the larger of the reference's largest value and `floor`. */
 export function worstRelative(
@@ -43,6 +44,10 @@ export function testOn(
       fn: async () => {
         if (backend === "webgpu" && !await hasWebgpu()) {
           console.warn(`SKIPPED: ${name}: this machine has no WebGPU adapter`);
+          return;
+        }
+        if (backend === "wasm+fma" && !fusesMultiplyAdd()) {
+          console.warn(`SKIPPED: ${name}: this machine has no fused multiply-add`);
           return;
         }
         await startBackend(backend);

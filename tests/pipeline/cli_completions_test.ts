@@ -44,7 +44,10 @@ const LINES: readonly [words: string[], offered: (names: string[]) => void][] = 
   [["deno", "task", "why", "steps/b"], (names) => {
     assertEquals(names, ["steps/bob/1", "steps/bob/2"]);
   }],
-  [["deno", "task", "why", "--backend", "w"], (names) => assertEquals(names, ["webgpu", "wasm"])],
+  [
+    ["deno", "task", "why", "--backend", "w"],
+    (names) => assertEquals(names, ["webgpu", "wasm+fma", "wasm"]),
+  ],
   [["deno", "task", "graph", "--format", ""], (names) => assertEquals(names, ["mermaid", "dot"])],
   [["deno", "task", "none", ""], (names) => assertEquals(names, [])],
   [["deno", "run", "ma"], (names) => assertEquals(names, ["before"])],

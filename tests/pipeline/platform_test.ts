@@ -2,6 +2,7 @@ import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@st
 import { hostname } from "node:os";
 import { describeAdapter, findAdapter } from "../../pipeline/key/adapter.ts";
 import { stageIngredients } from "../../pipeline/key/ingredients.ts";
+import { fusesMultiplyAdd } from "../../pipeline/key/fused.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { describeMachine } from "../../pipeline/key/machine.ts";
 import { resolvePlatform } from "../../pipeline/key/platform.ts";
@@ -67,10 +68,11 @@ Deno.test({
   name: "auto asks for no adapter where there is no graphics device",
   ignore: Deno.build.os !== "linux" || hasGraphicsDevice(),
   async fn() {
+    const backend = fusesMultiplyAdd() ? "wasm+fma" : "wasm";
     assertEquals(await resolvePlatform("auto"), {
-      backend: "wasm",
+      backend,
       reason: "no graphics device on this machine",
-      ingredients: { "platform.backend": "wasm" },
+      ingredients: { "platform.backend": backend },
     });
   },
 });
