@@ -6,6 +6,7 @@
  */
 import { type BackendName, startBackend } from "../models/backend.ts";
 import type { DoctorOptions } from "../pipeline/cli/project.ts";
+import { processorBackend } from "../pipeline/key/platform.ts";
 import { lookAround, type Machine } from "./machine.ts";
 import { type Examined, failed, isSound, type ProfileTime, type Report } from "./report.ts";
 import { screen } from "./screen.ts";
@@ -53,7 +54,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
 /** The backend that was asked for, or what trains here: `cpu` is a reference and far too slow. */
 function backendsOf({ backend }: DoctorOptions, { adapter }: Machine): BackendName[] {
   if (backend !== "auto") return [backend];
-  return adapter === undefined ? ["wasm"] : ["wasm", "webgpu"];
+  return adapter === undefined ? [processorBackend()] : [processorBackend(), "webgpu"];
 }
 
 /** A profile's trainings: how many of each, and one to measure for each model. */
@@ -111,12 +112,12 @@ async function examine(name: BackendName, o: {
   };
   const speed = await attempt(
     "the speed of products and copies",
-    () => speedOf(o.machine.wasm.fusesMultiplyAdd),
+    () => speedOf(name === "wasm+fma"),
   );
   const steps = [];
   const trainings = paperTrainings(o.trainings)
     // What averages words does so in WebAssembly, whatever the backend.
-    .filter(({ model }) => model !== "averaging" || name === "wasm");
+    .filter(({ model }) => model !== "averaging" || name !== "webgpu");
   for (const [i, training] of trainings.entries()) {
     const seconds = deadline.secondsLeft / (trainings.length - i) / 2;
     steps.push(await attempt(`a step of ${training.model}`, () => measureStep(training, seconds)));

@@ -28,7 +28,7 @@ const MEASURED_S = 0.4;
 const LONG_S = 0.05;
 const MAX_SIZE = 4096;
 
-/** Measures it; `fused`: whether WebAssembly fuses products and sums. */
+/** Measures it; `fused`: whether the backend fuses products and sums. */
 export async function speedOf(fused: boolean): Promise<Speed> {
   const backend = tf.backend();
   const product = await productSpeed();

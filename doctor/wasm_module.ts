@@ -1,11 +1,13 @@
 /**
- * Small WebAssembly modules that ask the processor what it can do: whether products and sums are fused,
- * and how fast they are where nothing is read from memory.
+ * What WebAssembly can do here, and a small module that asks the processor how fast products and sums are
+ * where nothing is read from memory.
  *
  * Opcodes: WebAssembly 2.0 and the relaxed SIMD proposal.
  *
  * @module
  */
+
+import { fusesMultiplyAdd } from "../pipeline/key/fused.ts";
 
 const VECTOR = 0x7b, F32 = 0x7d, I32 = 0x7f;
 const SPLAT = [0xfd, 0x13], FIRST_LANE = [0xfd, 0x1f, 0];
@@ -42,16 +44,6 @@ function functionOf(code: BufferSource): (...params: number[]) => number {
   return exports["f"] as (...params: number[]) => number;
 }
 
-/** `a × a + c` in one vector operation, and its first number. */
-const relaxed = moduleOf({
-  params: [F32, F32],
-  locals: [],
-  body: [
-    ...[...get(0), ...SPLAT, ...get(0), ...SPLAT, ...get(1), ...SPLAT],
-    ...[...RELAXED_MADD, ...FIRST_LANE],
-  ],
-});
-
 /** What this machine's WebAssembly does. */
 export interface WasmFeatures {
   readonly simd: boolean;
@@ -62,13 +54,10 @@ export interface WasmFeatures {
 
 /** Asks for each. */
 export function wasmFeatures(): WasmFeatures {
-  const relaxedSimd = WebAssembly.validate(relaxed);
-  // a² = 1 + 2⁻¹¹ + 2⁻²⁴, whose last term is lost where the product is rounded by itself.
-  const a = 1 + 2 ** -12, c = -(1 + 2 ** -11);
   return {
     simd: WebAssembly.validate(peakModule(false)),
-    relaxedSimd,
-    fusesMultiplyAdd: relaxedSimd && functionOf(relaxed)(a, c) !== 0,
+    relaxedSimd: WebAssembly.validate(peakModule(true)),
+    fusesMultiplyAdd: fusesMultiplyAdd(),
   };
 }
 

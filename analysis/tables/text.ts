@@ -20,9 +20,15 @@ export function writeTables(folder: string, tables: readonly Table[]): void {
   write("numbers.tex", numbersText(tables));
 }
 
-/** CSV with a header, for programs: numbers unrounded, an empty field where there is none. */
+/**
+ * CSV with a header, for programs: an empty field where there is nothing, and numbers to the 15 digits
+ * that a double keeps, so that 0.582 in percent is 58.2.
+ */
 export function csvText({ columns, rows }: Table["data"]): string {
-  const cells = rows.map((row) => row.map((cell) => cell === null ? "" : String(cell)));
+  const cells = rows.map((row) =>
+    row.map((cell) => typeof cell === "number" ? Number(cell.toPrecision(15)) : cell ?? "")
+      .map(String)
+  );
   return stringify([columns, ...cells], { headers: false }).replaceAll("\r\n", "\n");
 }
 

@@ -13,7 +13,7 @@ import { startBackend } from "../../models/backend.ts";
 import { parseOptions } from "../../pipeline/cli/options.ts";
 import type { DoctorOptions } from "../../pipeline/cli/project.ts";
 import { openExperiment } from "../../pipeline/cli/wiring.ts";
-import type { BackendChoice } from "../../pipeline/key/platform.ts";
+import { type BackendChoice, processorBackend } from "../../pipeline/key/platform.ts";
 
 /** An examination without trainings. */
 async function examined(backend: BackendChoice, o: Partial<DoctorOptions> = {}) {
@@ -69,14 +69,14 @@ Deno.test("a kernel that gives no number is wrong, whatever comes after it", () 
   assertEquals(worstOf([1, 2.5, 3], [1, 2, 4], 1), { error: 0.25, at: 2 });
 });
 
-Deno.test("without an adapter, wasm is examined, what to install is said, and all is well", async () => {
+Deno.test("without an adapter, the processor is examined, what to install is said, and all is well", async () => {
   const gpu = Object.getOwnPropertyDescriptor(Navigator.prototype, "gpu")!;
   Object.defineProperty(Navigator.prototype, "gpu", { ...gpu, get: () => undefined });
   try {
     const run = await examined("auto");
     assertEquals(run.code, 0);
     const report = reportOf(run);
-    assertEquals(report.backends.map(({ backend }) => backend), ["wasm"]);
+    assertEquals(report.backends.map(({ backend }) => backend), [processorBackend()]);
     assertEquals(report.machine.adapter, undefined);
     const text = screen(report).join("\n");
     assertStringIncludes(text, "webgpu      no adapter");

@@ -38,6 +38,8 @@ function made(): Table[] {
 
 Deno.test("a CSV field comes back as it was, whatever it holds", () => {
   assertEquals(parse(csvText(TABLE.data)), [["name", "cost"], [HOSTILE, "-1234.5"], ["", ""]]);
+  const scaled = { columns: ["percent"], rows: [[0.582 * 100], [100 / 3]] };
+  assertEquals(parse(csvText(scaled)), [["percent"], ["58.2"], ["33.3333333333333"]]);
 });
 
 Deno.test("a Markdown table has its columns, and nothing in a title is markup", () => {
