@@ -42,7 +42,7 @@ export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): T
       "On",
       "on",
       (claim) => onText(study, claim),
-      (claim) => claim.note === "" ? onText(study, claim) : claim.note,
+      (claim) => [onText(study, claim), claim.note].filter((text) => text !== "").join(". "),
     ),
     figures("p, corrected", "p", ({ p }) => p, probability),
     figures("p of the opposite", "p_opposite", ({ against }) => against, probability),
