@@ -31,6 +31,8 @@ export interface Moved {
   readonly mean: number | null;
   readonly interval: readonly [number, number] | null;
   readonly sign: boolean;
+  /** Whether the effect moves further than chance may: its interval leaves out zero. */
+  readonly resolved: boolean;
   /** The verdict of the comparison alone as it was, if it is another now. */
   readonly from: Verdict | null;
 }
@@ -162,6 +164,7 @@ function movedBy(
     mean: summary && shown(summary.mean),
     interval: interval && [shown(interval[0]), shown(interval[1])],
     sign: comparison.against !== null && is !== was,
+    resolved: interval !== null && (interval[0] > 0 || interval[1] < 0),
     from: judged.verdict === first.verdict ? null : first.verdict,
   };
 }

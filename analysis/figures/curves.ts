@@ -40,9 +40,11 @@ export function curves(study: Study, { name, spec }: { name: string; spec: Curve
   const long = all.some(({ points }) => points.size > STRETCHES);
   const grid = byColumn.map(({ y, lines }) =>
     panelsOf(study, lines, { axes: spec.panels, where: spec.where, name: shortOf }).map((
-      { title, members },
+      { at, title, members },
     ) => ({
       title,
+      // Panels that differ in what follows the first axis are of one thing, and are compared.
+      group: spec.panels.length > 1 ? at[spec.panels[0]!] ?? "" : title,
       axis: axisOf(study, spec, y),
       domain: y.domain,
       digits: y.digits,

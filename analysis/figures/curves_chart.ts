@@ -35,6 +35,8 @@ export interface Series {
 /** One panel of the grid. */
 export interface CurvesPanel {
   readonly title: string;
+  /** Panels of a row with one group have the same axes. */
+  readonly group: string;
   readonly x: string;
   readonly axis: string;
   readonly domain: readonly [number, number] | undefined;
@@ -70,6 +72,11 @@ export function curvesSpec(
   const marked = grid.flat().every(({ series }) =>
     series.every(({ mean }) => mean.length <= MARKED)
   );
+  const peersOf = new Map(
+    grid.flatMap((row) =>
+      row.map((panel) => [panel, row.filter(({ group }) => group === panel.group)] as const)
+    ),
+  );
   return {
     title: titleOf(options, total),
     spacing: 14,
@@ -85,6 +92,7 @@ export function curvesSpec(
               width,
               marked,
               lines,
+              peers: peersOf.get(panel)!,
               first: column === 0 || panel.axis !== row[0]!.axis,
             })
           ),
@@ -176,9 +184,16 @@ function panelSpec(panel: CurvesPanel, options: {
   readonly lines: number;
   readonly first: boolean;
   readonly zero: boolean;
+  /** Panels with the same axes, itself among them. */
+  readonly peers: readonly CurvesPanel[];
 }): Record<string, unknown> {
   const height = Math.min(190, Math.max(130, options.width * 0.6));
-  const x = { field: "x", type: "quantitative", title: panel.x, ...xAxis(panel, options.width) };
+  const x = {
+    field: "x",
+    type: "quantitative",
+    title: panel.x,
+    ...xAxis(options.peers, options.width),
+  };
   const y = {
     field: "y",
     type: "quantitative",
@@ -186,7 +201,7 @@ function panelSpec(panel: CurvesPanel, options: {
     title: options.first ? wrapText(panel.axis, height / 6.5) : null,
     scale: panel.domain === undefined
       // The topmost tick at the top of every panel: panels of a row are then level.
-      ? { zero: false, nice: 5 }
+      ? { zero: false, nice: 5, ...options.peers.length > 1 ? { domain: ends(options) } : {} }
       : { domain: panel.domain, nice: false },
     axis: { tickCount: 5, minExtent: 32 },
   };
@@ -219,9 +234,30 @@ function panelSpec(panel: CurvesPanel, options: {
   };
 }
 
+/** The lowest and the highest that is drawn in panels with the same axes. */
+function ends({ peers, zero }: {
+  readonly peers: readonly CurvesPanel[];
+  readonly zero: boolean;
+}): readonly [number, number] {
+  const values = peers.flatMap(({ series }) =>
+    series.flatMap(({ mean, faint, band }) => [
+      ...[...mean, ...faint.flat()].map(({ y }) => y),
+      ...band.flatMap(({ low, high }) => [low, high]),
+    ])
+  ).concat(zero ? [0] : []);
+  return [
+    values.reduce((a, b) => Math.min(a, b), Infinity),
+    values.reduce((a, b) => Math.max(a, b), -Infinity),
+  ];
+}
+
 /** Ends at the first and the last x; a tick for each of a few whole numbers. */
-function xAxis({ series }: CurvesPanel, width: number): Record<string, unknown> {
-  const xs = [...new Set(series.flatMap(({ ends }) => ends.map(({ x }) => x)))];
+function xAxis(panels: readonly CurvesPanel[], width: number): Record<string, unknown> {
+  const xs = [
+    ...new Set(
+      panels.flatMap(({ series }) => series.flatMap(({ ends }) => ends.map(({ x }) => x))),
+    ),
+  ];
   const [first, last] = [Math.min(...xs), Math.max(...xs)];
   const whole = xs.every(Number.isInteger);
   const step = Math.max(1, Math.ceil((last - first) / Math.max(4, width / 40)));

@@ -104,8 +104,7 @@ footer { margin-top: 4rem; padding-bottom: 3rem; color: var(--faint); font-size:
   a.number { text-decoration: none; }
   .scroll { overflow: visible; }
   table { font-size: 7.5pt; }
-  th, td { padding-right: .4rem; overflow-wrap: anywhere; }
-  td.right { overflow-wrap: normal; }
+  th, td { padding-right: .4rem; }
   .wide, .broken { min-width: 0; }
   figure svg { min-width: 0; max-height: 20cm; }
   figure, tr, .notice, .short { break-inside: avoid; }

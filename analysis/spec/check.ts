@@ -12,7 +12,13 @@ import type { StudyParams } from "../tidy/study_of.ts";
 import type { Claim, Comparison } from "./claims.ts";
 import { type Known, type KnownTable, measuredTables, Names, type Path } from "./names.ts";
 import { PUBLISHED_COLUMNS } from "./published.ts";
-import { BUILT_IN, type ListTable, type SummaryTable, type Tables } from "./tables.ts";
+import {
+  BUILT_IN,
+  type ListTable,
+  type Measure,
+  type SummaryTable,
+  type Tables,
+} from "./tables.ts";
 
 /** What is checked: the parts of an aggregate's params that name something. */
 export interface Named extends Omit<StudyParams, "title" | "confidence"> {
@@ -89,15 +95,27 @@ class Checker extends Names {
 
   published(): void {
     const metrics = this.#metricsAnywhere();
+    const places = new Set<string>();
+    // Columns are the header's: one that is none is said once.
+    const unknown = new Set<string>();
     this.#named.published.forEach((row, index) => {
       const path = ["published", index];
       this.oneOf([...path, "metric"], row.metric, { what: "metric", possible: metrics });
       for (const [column, value] of Object.entries(row)) {
-        if (PUBLISHED_COLUMNS.some((each) => each === column)) continue;
+        if (PUBLISHED_COLUMNS.some((each) => each === column) || unknown.has(column)) continue;
         const axis = column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
-        if (this.axis([...path, column], axis) && value !== "") {
-          this.value([...path, column], axis, String(value));
-        }
+        if (!this.axis([...path, column], axis)) unknown.add(column);
+        else if (value !== "") this.value([...path, column], axis, String(value));
+      }
+      const { page: _, value, spread: __, n: ___, words: ____, ...place } = row;
+      const key = JSON.stringify(Object.entries(place).sort());
+      if (places.has(key)) {
+        this.add(path, `${row.source} has this ${row.metric} already, in a row before`);
+      }
+      places.add(key);
+      const { max = Infinity } = this.#named.metrics[row.metric] ?? {};
+      if (!Object.keys(row).some((column) => column.startsWith(AGAINST)) && Number(value) > max) {
+        this.add([...path, "value"], `must be at most ${max}, the metric's max, found ${value}`);
       }
     });
   }
@@ -199,6 +217,10 @@ class Checker extends Names {
   #sides(path: Path, comparison: Comparison): void {
     const { at, against, than, over, test } = comparison;
     const { seeds } = this.#named;
+    const twice = Object.keys(over).find((axis) => axis in at);
+    if (twice !== undefined) {
+      this.add(path, `at names a value of "${twice}" and over averages over it; name it in one`);
+    }
     if ([at, against ?? {}, than ?? {}, over].some((part) => seeds in part)) {
       this.add(path, `a comparison must be of all values of ${seeds}, found some of them named`);
     }
@@ -238,7 +260,15 @@ class Checker extends Names {
     const prints = { published: publishedValues(this.#named), metrics, seedAxis: seeds };
     const ask = (claim: Claim, path: Path) => {
       try {
-        askedBy(claim, prints);
+        askedBy(claim, prints).forEach(({ comparison, printed }, each) => {
+          if (typeof comparison.printed !== "string" || printed !== null) return;
+          const own = claim.compare[each]!.printed === undefined ? [] : ["compare", each];
+          this.add(
+            [...path, ...own, "printed"],
+            `${comparison.printed} has no number for ` +
+              `${Object.values(comparison.at).join(", ")}, or none to compare it with`,
+          );
+        });
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         this.add(path, error.message.replace(/^\w+: /, ""));
@@ -267,6 +297,10 @@ class Checker extends Names {
       const place = [...path, "columns", i];
       if (measure.metric !== undefined) this.metric([...place, "metric"], measure.metric);
       if (measure.column !== undefined) this.column([...place, "column"], measure.column, table);
+      this.#measured(place, measure, [
+        ...spec.rows,
+        ...spec.across === undefined ? [] : [spec.across],
+      ]);
       if (measure.source !== undefined) this.source([...place, "source"], measure.source);
       const own = this.#tableOf(measure.metric) ?? table;
       this.where([...place, "against"], measure.against, own);
@@ -280,6 +314,23 @@ class Checker extends Names {
       });
       this.where([...place, "where"], measure.where, own);
     });
+  }
+
+  /** Whether a column of a table says of what it is, and of changes from what. */
+  #measured(path: Path, { metric, column, show, against }: Measure, axes: readonly string[]): void {
+    if (metric !== undefined && column !== undefined) {
+      this.add(path, "must have a metric or a column, found both");
+    } else if (metric === undefined && column === undefined && show !== "n") {
+      this.add(path, `${show} must have a metric or a column, found neither`);
+    }
+    const changes = ["change", "change_sd", "change_interval", "wins_losses", "published_change"];
+    if (!changes.includes(show) || against !== undefined) return;
+    const baselines = new Map(this.#named.axes.map(([axis, { baseline }]) => [axis, baseline]));
+    if (axes.some((axis) => baselines.get(axis) !== undefined)) return;
+    this.add(
+      path,
+      `${show} must be from something: name it with against, or give an axis of the rows a baseline`,
+    );
   }
 
   list(path: Path, spec: ListTable): void {

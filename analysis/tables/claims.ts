@@ -42,7 +42,7 @@ export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): T
       "On",
       "on",
       (claim) => onText(study, claim),
-      (claim) => claim.note === "" ? onText(study, claim) : claim.note,
+      (claim) => [onText(study, claim), claim.note].filter((text) => text !== "").join(". "),
     ),
     figures("p, corrected", "p", ({ p }) => p, probability),
     figures("p of the opposite", "p_opposite", ({ against }) => against, probability),
@@ -54,7 +54,7 @@ export function claimsTable({ study }: Sheet, claims: readonly JudgedClaim[]): T
       "Reproduced: the sign is the claimed one beyond chance and the size is near the printed one. " +
       "Direction only: the sign, but another size. Equivalent: every difference that would matter " +
       "is ruled out. Contradicted: the opposite sign beyond chance, or the claimed difference " +
-      "ruled out. Underpowered: too few seeds to tell. A claim's p-value is the largest of its " +
+      "ruled out. Underpowered: what ran cannot tell. A claim's p-value is the largest of its " +
       "comparisons', since all must hold, corrected over the claims." +
       (theirs
         ? " What ran on a sample of the data or with a smaller model has a verdict, but leaves " +
@@ -126,7 +126,7 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
       "all of its comparisons, and is corrected over the claims.",
       "Seeds needed: for the deciding test, at the level that decides, to find the printed " +
       "difference, or where none is printed the smallest that matters, nine times out of ten at " +
-      "the spread seen here.",
+      "the spread seen here; an effect nearer to a bound takes more.",
       ...idle > 0
         ? [`${counted(idle, "comparison")} not run: nothing of the grid has its runs.`]
         : [],

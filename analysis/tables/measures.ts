@@ -91,8 +91,10 @@ export function shownOf(sheet: Sheet, measure: Measure, place: Place): Shown {
     .map(([axis, allowed]) => [axis, String([allowed].flat()[0])]);
   const at: At = { ...place.at, ...Object.fromEntries(pinned) };
   const all = { ...place.where, ...where, ...at };
-  if (show === "n" && measure.metric === undefined && measure.column === undefined) {
-    const count = rowsAt(sheet.study.tidy[place.table], all).length;
+  if (show === "n" && measure.metric === undefined) {
+    const table = sheet.study.tidy[place.table];
+    const column = measure.column === undefined ? undefined : table?.columns[measure.column];
+    const count = rowsAt(table, all).filter((row) => column?.[row] !== null).length;
     return { text: String(count), to: `#${everyId(place.table)}`, values: [count] };
   }
   const { study, name } = asMetric(sheet.study, measure, place.table);

@@ -5,7 +5,7 @@
  */
 import type { Reading, Sensitivity } from "../claims/sensitivity.ts";
 import { axisOf, metricOf, type Study, titleOf } from "../study.ts";
-import { counted, decimal, percent, signed } from "./format.ts";
+import { counted, decimal, intervalText, percent, signed } from "./format.ts";
 import { bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
 import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
@@ -46,7 +46,11 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
       ({ judged }) => judged.outcome.interval,
       size,
     ),
-    figures("Moved by", "moved", ({ moved }) => moved?.mean ?? null, change),
+    figures("Moved by", "moved", ({ moved }) => moved?.mean ?? null, (mean, row) => {
+      const interval = row.moved?.interval;
+      const ends = interval ? ` ${intervalText(interval, (end) => change(end, row))}` : "";
+      return change(mean, row) + ends;
+    }),
     only("moved_low", ({ moved }) => moved?.interval?.[0] ?? null),
     only("moved_high", ({ moved }) => moved?.interval?.[1] ?? null),
     words("Verdict alone", "verdict", ({ judged }) => judged.verdict),
@@ -60,7 +64,7 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
       `Each choice is changed by itself. Moved by: the effect's mean paired change from ` +
       `“${
         choice(axisOf(study, axis)?.baseline ?? "")
-      }”. A condition that knows no such choice is ` +
+      }”, with its interval; one that has zero in it is within chance. A condition that knows no such choice is ` +
       "taken as by default; an average is over what was run. Verdicts are of each comparison alone, uncorrected: they show what moves, " +
       "not which claim holds.",
       ...notesOn(study, {
@@ -76,7 +80,8 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
 function hangsText({ moved }: Reading): string {
   if (moved === null) return "default";
   const changed = [...moved.sign ? ["sign"] : [], ...moved.from === null ? [] : ["verdict"]];
-  return changed.length === 0 ? "no" : changed.join(" and ");
+  if (changed.length === 0) return "no";
+  return changed.join(" and ") + (moved.resolved ? "" : ", within chance");
 }
 
 /** What hangs on which choice, in a sentence or two; empty if nothing was read in several ways. */
@@ -95,6 +100,11 @@ export function sensitivityText(study: Study, { axis, readings }: Sensitivity): 
     });
   const verdicts = say(({ moved }) => moved !== null && moved.from !== null);
   const signs = say(({ moved }) => moved !== null && moved.from === null && moved.sign);
+  const changed = read.flat().filter(({ moved }) => moved && (moved.from !== null || moved.sign));
+  const within = changed.filter(({ moved }) => !moved!.resolved).length;
+  const whose = within === changed.length
+    ? within === 1 ? "That effect moves" : "All of these effects move"
+    : `${within} of these ${changed.length} effects ${within === 1 ? "moves" : "move"}`;
   const open = read.filter(([first]) => first!.judged.verdict === "underpowered").length;
   const count = verdicts.length === 0 ? "none" : String(verdicts.length);
   const first =
@@ -107,6 +117,7 @@ export function sensitivityText(study: Study, { axis, readings }: Sensitivity): 
     ...signs.length === 0
       ? []
       : [`The sign alone, not the verdict, changes of ${signs.join("; ")}.`],
+    ...within === 0 ? [] : [`${whose} no further than chance may.`],
     ...open === 0
       ? []
       : [`${counted(open, "conclusion")} ${open === 1 ? "was" : "were"} underpowered as chosen.`],

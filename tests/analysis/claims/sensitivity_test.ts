@@ -85,7 +85,8 @@ Deno.test("a sentence says which verdicts hang on which choice, and a table the 
     sensitivityText(study(), found),
     "The verdict on 1 of 3 conclusions hangs on what the paper leaves open: " +
       "C1, C4 (Vanilla − Plain) on Hot. " +
-      "The sign alone, not the verdict, changes of C3 (Egg − Plain) on Hot.",
+      "The sign alone, not the verdict, changes of C3 (Egg − Plain) on Hot. " +
+      "1 of these 2 effects moves no further than chance may.",
   );
   const table = sensitivityTable({ study: study(), pairs: new Map() }, found);
   assertEquals(texts(table)[2], [
@@ -96,10 +97,16 @@ Deno.test("a sentence says which verdicts hang on which choice, and a table the 
       "4",
       "−5.10",
       "[−5.39, −4.81]",
-      "−10.12",
+      "−10.12 [−10.68, −9.57]",
       "contradicted",
       "sign and verdict",
     ],
+  ]);
+  // Eggs differ by −0.3, 0.6, −0.8 and −0.4: that the sign is another is chance.
+  assertEquals(texts(table)[6]!.slice(6), [
+    "−0.23 [−1.17, +0.72]",
+    "contradicted",
+    "sign, within chance",
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type CurvesPanel, curvesSpec } from "../../../analysis/figures/curves_chart.ts";
 import { figureSvg } from "../../../analysis/figures/draw.ts";
 import { COLOURS, FAINT, INK, seriesLook } from "../../../analysis/figures/theme.ts";
 import { stretched } from "../../../analysis/figures/curves.ts";
@@ -287,6 +288,27 @@ Deno.test("columns that are no axes tell lines and colours apart, and wide grids
     textsOf(svg).filter(({ text }) => text === "Position, mm").map(({ box }) => box[1]),
   );
   assertEquals(tops.size, 2);
+});
+
+Deno.test("panels of curves that share their first axis' value have the same axes, others their own", () => {
+  const panel = (group: string, points: readonly (readonly [number, number])[]): CurvesPanel => {
+    const mean = points.map(([x, y]) => ({ x, y }));
+    const series = { label: "Rye", seeds: 1, mean, ends: mean, faint: [], band: [] };
+    const axes = { x: "Day", axis: "Rise, mm", digits: 2, domain: undefined };
+    return { ...axes, title: group, group, series: [series] };
+  };
+  const grid = [[
+    panel("warm", [[1, 2], [4, 8]]),
+    panel("warm", [[1, 5], [9, 6]]),
+    panel("cold", [[1, 20], [2, 30]]),
+  ]];
+  const text = JSON.stringify(curvesSpec(grid, {
+    ...{ title: "x", subtitle: "", labels: ["Rye"], looks: ["Rye"], width: 300, zero: false },
+  }));
+  const domains = (values: string) => text.split(`"domain":${values}`).length - 1;
+  // A mean's line and its points, in each panel.
+  assertEquals([domains("[2,8]"), domains("[1,9]")], [4, 4]);
+  assertEquals([domains("[1,2]"), domains("[1,4]"), domains("[20,30]")], [2, 0, 0]);
 });
 
 Deno.test("long lines are drawn as means over stretches", () => {

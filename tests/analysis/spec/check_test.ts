@@ -85,6 +85,59 @@ Deno.test("a table's axis is rows, columns or averaged over, and that once", asy
   ]);
 });
 
+Deno.test("a table's column is of a metric or a column, and a change is from something", async () => {
+  const column = (columns: object[], more = {}) =>
+    found({ table: { rows: ["decay", "depth"], columns }, more });
+  assertEquals(await column([{ show: "n" }, { column: "accuracy" }]), []);
+  assertEquals(await column([{ show: "interval" }]), [
+    "tables.main.columns.0: interval must have a metric or a column, found neither",
+  ]);
+  assertEquals(await column([{ metric: "accuracy", column: "accuracy" }]), [
+    "tables.main.columns.0: must have a metric or a column, found both",
+  ]);
+  const change = [{ metric: "accuracy", show: "change" }];
+  assertEquals(await column(change), [
+    "tables.main.columns.0: change must be from something: name it with against, or give an axis of " +
+    "the rows a baseline",
+  ]);
+  assertEquals(await column(change, { axes: { depth: { title: "Depth", baseline: 0 } } }), []);
+});
+
+Deno.test("an axis of a claim is named or averaged over, not both", async () => {
+  assertEquals(await found({ claim: { over: { depth: [1] } } }), [
+    'claims.0: at names a value of "depth" and over averages over it; name it in one',
+  ]);
+});
+
+Deno.test("what a source prints is there once, within the metric's range, and for each claim that names it", async () => {
+  const row = (depth: string, value: string) => ({
+    ...{ source: "Table 1", metric: "accuracy", decay: "none", depth, value },
+  });
+  const printed = { at: { decay: "none", depth: 0 }, against: undefined, printed: "Table 1" };
+  const within = { ...printed, test: "within", bounds: [60, 70] };
+  const metrics = { accuracy: { title: "Accuracy", max: 100 } };
+  const asked = (...published: object[]) => found({ claim: within, more: { metrics, published } });
+  assertEquals(await asked(row("0", "65.0"), row("1", "66.0")), []);
+  assertEquals(await asked(row("0", "65.0"), row("0", "66.0")), [
+    "published.1: Table 1 has this accuracy already, in a row before",
+  ]);
+  assertEquals(await asked(row("0", "650")), [
+    "published.0.value: must be at most 100, the metric's max, found 650",
+  ]);
+  assertEquals(await asked(row("1", "65.0")), [
+    "claims.0.printed: Table 1 has no number for none, 0, or none to compare it with",
+  ]);
+});
+
+Deno.test("a column of what is published that is no axis is said once", async () => {
+  const published = ["0", "1"].map((depth) => ({
+    ...{ source: "Table 1", metric: "accuracy", decya: "none", depth, value: "65" },
+  }));
+  assertEquals(await found({ more: { published } }), [
+    'published.0.decya: there is no axis "decya"; did you mean "decay"?',
+  ]);
+});
+
 Deno.test("a declared table can't take the name of one that every analysis has", async () => {
   assertEquals(await found({ name: "every_run" }), [
     "tables.every_run: must have another name: every analysis has a table of this one",

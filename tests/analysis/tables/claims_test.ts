@@ -53,6 +53,13 @@ Deno.test("a claim's verdict leads to its comparisons, and their means to the pa
   assertEquals(pairs.rows.map((row) => cellText(row.at(-1)!)), ["+5.00", "+10.00", "0.00"]);
 });
 
+Deno.test("a claim's note stands beside what it was judged on, not in its place", () => {
+  const noted = claim("X1", [compared()], { note: "A generalization" });
+  const idle = claim("X2", [compared({}, 0)], { note: "Another", verdict: "not run" });
+  const rows = texts(tables(bakery(), {}, [noted, idle]).get("claims")).slice(1);
+  assertEquals(rows.map((row) => row[4]), ["full data. A generalization", "Another"]);
+});
+
 Deno.test("beside the paper's claims one of our own says so, and the caption is not of the paper's", () => {
   const [theirs, own] = [claim("X1", [compared()]), claim("S1", [compared()], { source: "own" })];
   const made = (claims: JudgedClaim[]) => tables(bakery(), {}, claims).get("claims")!;

@@ -129,13 +129,16 @@ Deno.test("ranges, counts and words are over all runs of a row", () => {
   const spec = {
     caption: "x",
     rows: ["oven"],
-    columns: [{ show: "n", title: "Runs" }, { column: "eggs", show: "min_max" }, {
-      column: "recipe",
-    }],
+    columns: [
+      { show: "n", title: "Runs" },
+      { column: "eggs", show: "n", title: "Runs" },
+      { column: "eggs", show: "min_max" },
+      { column: "recipe" },
+    ],
   };
   assertEquals(texts(tables(bakery(), { one: spec }).get("one")).slice(1), [
-    ["Gas", "full data", "6", "2–4", "old"],
-    ["Electric", "full data", "6", "2–4", "new"],
+    ["Gas", "full data", "6", "6", "2–4", "old"],
+    ["Electric", "full data", "6", "6", "2–4", "new"],
   ]);
 });
 
