@@ -272,7 +272,6 @@ Deno.test("a remembered run is recalled under its own circumstances alone", asyn
   await reproduceHere(here);
   using copies = new Copies(toy.root, 1);
   await copies.settle(() => reproduceHere(here));
-  const cwd = Deno.cwd();
   const other = async (what: string, change: () => void, back: () => void) => {
     assert(await recallHere(here), `remembered, before ${what}`);
     change();
@@ -282,15 +281,17 @@ Deno.test("a remembered run is recalled under its own circumstances alone", asyn
       back();
     }
   };
+  // As this module alone sees them: modules of tests that run at once share the process.
+  const { cwd, env } = Deno;
+  const variables = env.toObject.bind(env);
   for (const name of ["LOCKSTEP_MIRROR", "DENO_DIR", "HOME"]) {
-    const before = Deno.env.get(name);
     await other(
       `another ${name}`,
-      () => Deno.env.set(name, "/nowhere"),
-      () => before === undefined ? Deno.env.delete(name) : Deno.env.set(name, before),
+      () => env.toObject = () => ({ ...variables(), [name]: "/nowhere" }),
+      () => env.toObject = variables,
     );
   }
-  await other("another working folder", () => Deno.chdir("/"), () => Deno.chdir(cwd));
+  await other("another working folder", () => Deno.cwd = () => "/", () => Deno.cwd = cwd);
   const now = Date.now;
   await other("a clock set back", () => Date.now = () => now() - 1e7, () => Date.now = now);
   for (const args of [["--quiet"], ["--jobs", "1"], ["--outputs", toy.path("outputs")]]) {
