@@ -143,7 +143,7 @@ export async function finish(
   const { agrees, digest } = await settleLock(session, outcome, {
     ...{ project, options, whole, listener },
   });
-  const commit = await revisionOf(project.root);
+  const commit = await revisionOf(project.root, session.outputs);
   const record: LatestRun = {
     ...recordOf(session, options),
     ...(commit !== undefined ? { commit } : {}),

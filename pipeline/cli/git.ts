@@ -3,16 +3,20 @@
  *
  * @module
  */
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 
 /**
  * The commit whose files a run took, with `, edited` where some differ from it; locks count no more than
- * results do. `undefined` outside of a repository.
+ * results do, wherever those are. `undefined` outside of a repository.
  */
-export async function revisionOf(root: string): Promise<string | undefined> {
+export async function revisionOf(root: string, outputs: string): Promise<string | undefined> {
   const commit = commitOf(root);
   if (commit === undefined) return undefined;
-  const edited = await git(root, ["status", "--porcelain", "--", ".", ":!lock"]);
+  const results = relative(root, outputs);
+  const paths = [".", ":!lock"];
+  // Git refuses a path that is not in the repository.
+  if (results !== "" && !results.startsWith("..")) paths.push(`:(exclude,literal)${results}`);
+  const edited = await git(root, ["status", "--porcelain", "--", ...paths]);
   return edited === "" ? commit : `${commit}, edited`;
 }
 
@@ -67,11 +71,18 @@ function read(path: string): string | undefined {
   }
 }
 
+/** What a hook of another repository leads git to. */
+const ELSEWHERE = /^GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|PREFIX)$/;
+
 /** What git prints; `undefined` if it fails or there is none. */
 export async function git(root: string, args: readonly string[]): Promise<string | undefined> {
   try {
     const command = new Deno.Command("git", {
       args: ["-C", root, ...args],
+      clearEnv: true,
+      env: Object.fromEntries(
+        Object.entries(Deno.env.toObject()).filter(([name]) => !ELSEWHERE.test(name)),
+      ),
       stdin: "null",
       stderr: "null",
     });

@@ -19,6 +19,7 @@ import { TRACE_FILES } from "../store/paths.ts";
 import { seal, writeAtomically } from "../store/sealed.ts";
 import { makeFolder } from "../store/workspace.ts";
 import { commitFiles } from "./git.ts";
+import { filesNamed, importedBesides } from "./imported.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import { CATALOGUE, circumstancesOf, type Memory, placeOf, type Stamps } from "./recall.ts";
@@ -70,9 +71,20 @@ async function memoryOf(
     return undefined;
   }
   // A commit of what was run is another record; a project's own `.git` counts as its files do.
-  const configs = [...configsAbove(project.root), ...commitFiles(project.root)];
+  const above = configsAbove(project.root);
+  const configs = [...above, ...commitFiles(project.root)];
+  const circumstances = circumstancesOf(project, options.given);
+  const named = filesNamed(circumstances.commandLine, circumstances.cwd);
+  const modules = [...modulesOf(session, project)];
+  const maps = [join(project.root, "deno.json"), ...above, ...named].filter((path) => statOf(path));
   const sources = stampsOf(
-    [...sourcesOf(session, project), ...configs.filter((path) => lookAt(path))],
+    [
+      ...modules,
+      ...importedBesides(modules, maps),
+      ...otherSources(session),
+      ...named,
+      ...configs.filter((path) => lookAt(path)),
+    ],
     since,
     statOf,
   );
@@ -84,7 +96,7 @@ async function memoryOf(
     Object.hasOwn(session.planInput.shared(node.name), "machine")
   );
   return {
-    circumstances: circumstancesOf(project, options.given),
+    circumstances,
     at: since,
     platform: { asked: session.asked, backend: platform.backend, reason: platform.reason },
     machine: isMeasured ? describeMachine() : null,
@@ -133,14 +145,17 @@ function stampsOf(
   return { paths: found, stats };
 }
 
-/** Every file and folder of the project and the engine, and what was read besides. */
-function* sourcesOf(session: Session, project: Project): Generator<string> {
+/** What was read of the experiment, and for bundles. */
+function otherSources({ files, graph, store }: Session): string[] {
+  const stages = new Set(graph.map(({ node }) => node.stage.name));
+  return [...files, ...bundledFiles([...stages], store)];
+}
+
+/** Every file and folder of the project and the engine. */
+function* modulesOf(session: Session, project: Project): Generator<string> {
   const main = Deno.mainModule.startsWith("file:") ? fileURLToPath(Deno.mainModule) : "";
   // A test's is no file.
   if (lookAt(main)) yield main;
-  yield* session.files;
-  const stages = new Set(session.graph.map(({ node }) => node.stage.name));
-  yield* bundledFiles([...stages], session.store);
   const left = { count: MAX_SOURCES };
   const others = new Set([join(project.root, "outputs"), session.outputs]);
   for (const folder of [project.root, ENGINE]) yield* below(folder, others, left);

@@ -41,6 +41,9 @@ export function run(context: StageContext<Params>): Promise<void> {
 }`,
   });
   toy.write(".hidden/from.yaml", "a: 1\n");
+  toy.write(".hidden/usual.ts", 'export const STYLE = "plain";\n');
+  toy.edit("stages/word.ts", 'default("plain")', "default(STYLE)");
+  toy.edit("stages/word.ts", "\nimport", '\nimport { STYLE } from "../.hidden/usual.ts";\nimport');
   toy.write("outputs/note.yaml", "b: 1\n");
   toy.write(".git/HEAD", "ref: refs/heads/main\n");
   toy.write(".git/refs/heads/main", `${"1".repeat(40)}\n`);
@@ -106,7 +109,8 @@ const file = (name: string): Trial[] => [
 
 const TRIALS: readonly Trial[] = [
   ...["lib/grow.ts", "stages/word.ts", "stages/word.run.ts", "main.ts", YAML].flatMap(file),
-  ...[".hidden/from.yaml", "outputs/note.yaml", "deno.json", "lock/deno.lock"].flatMap(file),
+  ...[".hidden/usual.ts", ".hidden/from.yaml", "outputs/note.yaml", "deno.json", "lock/deno.lock"]
+    .flatMap(file),
   ...["lock/toy.smoke.lock", PAGE, "outputs/toy.smoke/parts/1ann.txt"].flatMap(file),
   ...["published.json", "runs/toy.smoke.json", "code/word.json", "catalog.sqlite"]
     .flatMap((name) => file(`${STORE}/${name}`)),

@@ -158,8 +158,8 @@ Deno.test("profile, backend, commit and days of a run are beside the page, and i
   git("commit", "-qm", "all");
   const commit = git("rev-parse", "HEAD");
   await project.executed();
-  const facts = () => {
-    const script = project.read("outputs/trace/runs.js");
+  const facts = (outputs = "outputs") => {
+    const script = project.read(`${outputs}/trace/runs.js`);
     assert(isSealedPage(script, "runs.js"));
     return new Function("lockstepRuns", script.replace("globalThis.", "return ")).call(
       undefined,
@@ -175,6 +175,13 @@ Deno.test("profile, backend, commit and days of a run are beside the page, and i
   assert(days[0] <= today && days[1] <= today && days[0] >= "2026", days.join());
   // What a run makes is no edit, neither results nor the lock; another file is one.
   await project.executed("--profile", "slow", "--set", "steps.delayMs=0");
+  assertEquals(facts().commit, commit);
+  await project.executed("--outputs", "out[1]");
+  assertEquals(facts("out[1]").commit, commit);
+  Deno.removeSync(project.path("out[1]"), { recursive: true });
+  // As in a hook of another repository.
+  const hook = { GIT_DIR: project.path("outputs/.git"), GIT_INDEX_FILE: project.path("nowhere") };
+  assertEquals((await project.run(["reproduce", "--force", "gather"], hook)).code, 0);
   assertEquals(facts().commit, commit);
   project.write("notes.txt", "x");
   await project.executed("--force", "gather");
