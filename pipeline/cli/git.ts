@@ -7,7 +7,8 @@ import { join, relative, resolve } from "node:path";
 
 /**
  * The commit whose files a run took, with `, edited` where some differ from it; locks count no more than
- * results do, wherever those are. `undefined` outside of a repository.
+ * results do, wherever those are. Where git cannot be asked, that is said. `undefined` outside of a
+ * repository.
  */
 export async function revisionOf(root: string, outputs: string): Promise<string | undefined> {
   const commit = commitOf(root);
@@ -17,6 +18,7 @@ export async function revisionOf(root: string, outputs: string): Promise<string 
   // Git refuses a path that is not in the repository.
   if (results !== "" && !results.startsWith("..")) paths.push(`:(exclude,literal)${results}`);
   const edited = await git(root, ["status", "--porcelain", "--", ...paths]);
+  if (edited === undefined) return `${commit}, not compared with the files`;
   return edited === "" ? commit : `${commit}, edited`;
 }
 

@@ -183,6 +183,9 @@ Deno.test("profile, backend, commit and days of a run are beside the page, and i
   const hook = { GIT_DIR: project.path("outputs/.git"), GIT_INDEX_FILE: project.path("nowhere") };
   assertEquals((await project.run(["reproduce", "--force", "gather"], hook)).code, 0);
   assertEquals(facts().commit, commit);
+  const noGit = { PATH: project.path("outputs") };
+  assertEquals((await project.run(["reproduce", "--force", "gather"], noGit)).code, 0);
+  assertEquals(facts().commit, `${commit}, not compared with the files`);
   project.write("notes.txt", "x");
   await project.executed("--force", "gather");
   assertEquals(facts().commit, `${commit}, edited`);
