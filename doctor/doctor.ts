@@ -157,11 +157,12 @@ function adviceOf(machine: Machine, backends: readonly Examined[]): string[] {
     advice.push(
       "No WebGPU adapter: install the graphics driver of your device (Linux: its Vulkan driver, " +
         "e.g. Debian's nvidia-driver or mesa-vulkan-drivers, which has a software adapter too); " +
-        "without one everything runs with --backend wasm.",
+        `without one everything runs with --backend ${processorBackend()}.`,
     );
   } else if (machine.adapter.software) {
     advice.push(
-      "The WebGPU adapter is a program on the processor: it is for tests. Train with --backend wasm.",
+      "The WebGPU adapter is a program on the processor: it is for tests. Train with --backend " +
+        `${processorBackend()}.`,
     );
   }
   for (const each of backends) {
