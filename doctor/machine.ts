@@ -4,8 +4,7 @@
  * @module
  */
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
-import { findAdapter } from "../pipeline/key/adapter.ts";
-import { driverOf, isSoftware } from "../pipeline/key/platform.ts";
+import { askForAdapter, driverOf, isSoftware } from "../pipeline/key/platform.ts";
 import { type WasmFeatures, wasmFeatures } from "./wasm_module.ts";
 
 /** An adapter, as far as WebGPU and the system describe it. */
@@ -54,9 +53,7 @@ const BROWSERS: Readonly<Partial<Record<typeof Deno.build.os, readonly string[]>
 
 /** Looks. */
 export async function lookAround(): Promise<Machine> {
-  // Mesa's drivers print an error where this is unset, and use nothing of it.
-  if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
-  const found = await findAdapter();
+  const found = await askForAdapter();
   const browser = browserVersion();
   return {
     deno: Deno.version.deno,

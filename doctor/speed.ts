@@ -49,7 +49,7 @@ async function productSpeed(): Promise<Pick<Speed, "productSize" | "productGflop
     const [a, b] = [0, 1].map((i) => tf.tensor2d(normal(streamKey(i, "doctor"), n * n), [n, n]));
     const multiply = () => finished(linear(a!, b!));
     // Long enough for V8 to compile what it first only interprets.
-    const seconds = await bestSeconds(multiply, { forSeconds: MEASURED_S });
+    const seconds = await bestSeconds(multiply, MEASURED_S);
     const isLast = seconds > LONG_S || n === MAX_SIZE;
     tf.dispose([a!, b!]);
     if (isLast) return { productSize: n, productGflops: 2 * n ** 3 / seconds / 1e9 };
@@ -58,14 +58,26 @@ async function productSpeed(): Promise<Pick<Speed, "productSize" | "productGflop
 
 async function hostPeak(fused: boolean): Promise<number> {
   const loop = peakLoop(fused), turns = 200_000;
-  return peakOperations(turns) / await bestSeconds(() => loop(turns), { forSeconds: MEASURED_S }) /
+  return peakOperations(turns) / await bestSeconds(() => loop(turns), MEASURED_S) /
     1e9;
 }
 
 async function hostCopy(): Promise<number> {
   const from = new Float32Array(1 << 23).fill(1), to = new Float32Array(from.length);
-  return 2 * from.byteLength / await bestSeconds(() => to.set(from), { forSeconds: MEASURED_S }) /
+  return 2 * from.byteLength / await bestSeconds(() => to.set(from), MEASURED_S) /
     1e9;
+}
+
+/** Has work done more often until it takes long enough to be timed: how often, and what that took. */
+async function untilLong(
+  run: (times: number) => Promise<void>,
+  first: number,
+  max: number,
+): Promise<{ times: number; seconds: number }> {
+  for (let times = first;; times *= 4) {
+    const seconds = await bestSeconds(() => run(times), 0);
+    if (seconds >= LONG_S || times >= max) return { times, seconds };
+  }
 }
 
 const LANES = 64, VECTORS = 8;
@@ -97,18 +109,10 @@ async function devicePeak(): Promise<number> {
     return finished(tf.engine().makeTensorFromTensorInfo(info!));
   };
   const operations = (turns: number) => groups * LANES * VECTORS * 4 * 2 * turns;
-  let turns = 16;
-  await run(turns);
-  let seconds = await bestSeconds(() => run(turns), { forSeconds: 0 });
-  for (
-    ;
-    seconds < LONG_S && turns < 1 << 20;
-    seconds = await bestSeconds(() => run(turns), { forSeconds: 0 })
-  ) {
-    turns *= 4;
-  }
-  seconds = Math.min(seconds, await bestSeconds(() => run(turns), { forSeconds: MEASURED_S }));
-  return operations(turns) / seconds / 1e9;
+  await run(16);
+  const { times, seconds } = await untilLong(run, 16, 1 << 20);
+  const best = Math.min(seconds, await bestSeconds(() => run(times), MEASURED_S));
+  return operations(times) / best / 1e9;
 }
 
 const vectors = (code: (vector: number) => string) =>
@@ -144,15 +148,7 @@ async function deviceCopy(backend: CheckedBackend): Promise<number> {
     await finished(copy());
   };
   await run(1);
-  let times = 1;
-  let seconds = await bestSeconds(() => run(times), { forSeconds: 0 });
-  for (
-    ;
-    seconds < LONG_S && times < 1024;
-    seconds = await bestSeconds(() => run(times), { forSeconds: 0 })
-  ) {
-    times *= 4;
-  }
+  const { times, seconds } = await untilLong(run, 1, 1024);
   x.dispose();
   return times * 2 * 16 * n / seconds / 1e9;
 }

@@ -49,9 +49,7 @@ export const GRAPHICS_VARIABLES = new RegExp(
 export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
   const found = platformAtOnce(wanted);
   if (found !== undefined) return found;
-  // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
-  if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
-  const device = await findAdapter();
+  const device = await askForAdapter();
   if (!device && wanted === "webgpu") {
     throw new ConfigError(
       "Cannot use --backend webgpu: a WebGPU adapter is needed and this machine offers none; " +
@@ -79,6 +77,13 @@ export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> 
       "platform.driver": driverOf(description),
     },
   };
+}
+
+/** This machine's adapter, asked for without a driver's complaint; `undefined` if it has none. */
+export async function askForAdapter(): Promise<GPUAdapter | undefined> {
+  // Mesa's drivers print an error to the terminal where this is unset, and use nothing of it.
+  if (Deno.env.get("XDG_RUNTIME_DIR") === undefined) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+  return await findAdapter();
 }
 
 /** What `auto` takes where there is no hardware adapter. */
