@@ -339,7 +339,7 @@ Deno.test("the progress of a run in another process shows, is pushed, and ends w
     // A connection that stays open does not keep the server.
     await Promise.race([
       server.stop(),
-      new Promise((_, reject) => setTimeout(() => reject(new Error("it did not stop")), 3000)),
+      new Promise((_, reject) => setTimeout(() => reject(new Error("it did not stop")), 10_000)),
     ]);
     await reader.cancel().catch(() => {});
   } finally {
@@ -364,7 +364,7 @@ Deno.test("serve prints where it is, and an interrupt ends it at once", async ()
   const begun = performance.now();
   served.kill("SIGINT");
   assertEquals((await served.status).code, 0);
-  assert(performance.now() - begun < 2000);
+  assert(performance.now() - begun < 10_000);
   await Promise.allSettled([open.body!.cancel(), reader.cancel(), served.stderr.cancel()]);
   const wrong = await project.run(["serve", "--port", "70000"]);
   assertStringIncludes(wrong.stderr, "it must be a whole number from 0 to 65535");

@@ -102,7 +102,7 @@ Deno.test("a training hears of the end though it computes all the time", async (
     trained({ iterations: 100_000, eval_every: 100_000 }, { stopping: controller.signal })
   );
   assertEquals(error, reason);
-  assert(performance.now() - started < 3000);
+  assert(performance.now() - started < 10_000);
 });
 
 Deno.test("how often a language model's checkpoints are saved changes no bit, interrupted or not", async () => {

@@ -166,7 +166,7 @@ Deno.test("a file that claims to be larger than it is is refused without being r
   Deno.truncateSync(join(folder, NEWEST), 2 ** 40);
   const started = performance.now();
   assertEquals((await load(folder)).content, contents[0]);
-  assert(performance.now() - started < 2000);
+  assert(performance.now() - started < 10_000);
 });
 
 Deno.test("a whole checkpoint of another model is set aside", async () => {
