@@ -48,6 +48,7 @@ export const aggregate = defineStage<AggregateParams>({
   outputs: {
     results: {
       kind: "file",
+      content: "results",
       exactness: "numeric",
       gathers: "measurements",
       holds: ({ metrics, published }) => ({
@@ -58,6 +59,7 @@ export const aggregate = defineStage<AggregateParams>({
     // What is said of them, and from which artifacts they were read: figures need neither.
     shown: {
       kind: "file",
+      content: "shown results",
       exactness: "numeric",
       holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
     },

@@ -1,9 +1,5 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { StageError } from "../../../pipeline/errors.ts";
-import { report } from "../../../stages/report.ts";
-import { runStage } from "../../rig/run_stage.ts";
-import { temporaryFolder } from "../../rig/temporary.ts";
 import { baked, OVENS } from "./made_up.ts";
 
 const TEXT = `Cakes *rise*; see [the table](#rise) and [nothing](#nowhere).
@@ -295,14 +291,4 @@ Deno.test("a page without a single run still opens", async () => {
   const { page } = await baked({ batches: 0, ovens: {} });
   tagsOf(page);
   assertStringIncludes(page, "Nothing has been measured yet.");
-});
-
-Deno.test("results without their sources are refused", async () => {
-  const { analyses } = await baked({ ovens: { gas: OVENS.gas } });
-  const inputs = { results: analyses.map(({ results }) => results) };
-  await assertRejects(
-    () => runStage(report, {}, { directory: temporaryFolder(), inputs }),
-    StageError,
-    "wire both of each stage that aggregates",
-  );
 });
