@@ -38,3 +38,28 @@ Deno.test("a report that lacks what is shown of results, or any results, is refu
       "both of each stage that aggregates",
   );
 });
+
+Deno.test("a misspelt column of published.csv is one message, at the header, with the name it is near", async () => {
+  const header = "source,page,metric,dataset,depth,word_dropout,value,spread,n,words";
+  const misspelt = (from: string, to: string) =>
+    refused("averaging", [["published.csv", header, header.replace(from, to)]]);
+  const from = lineOf("averaging", "experiment.yaml", "published: $published");
+  const at = (name: string, message: string) =>
+    `experiments/averaging/published.csv:1: ${name}${message}\n` +
+    `  from ${from}: stages.aggregate.params.published: $published`;
+  assertEquals(
+    await misspelt("source", "sorce"),
+    at("source: ", 'must be text, found nothing; "sorce" is near'),
+  );
+  assertEquals(
+    await misspelt("spread", "spred"),
+    at("", 'there is no axis or column "spred"; did you mean "spread"?'),
+  );
+  assertEquals(
+    await misspelt("word_dropout", "word_dropuot"),
+    at("", 'there is no axis or column "word_dropuot"; did you mean "word_dropout"?'),
+  );
+  // Two stages are given it.
+  const twice = await refused("fusion", [["published.csv", ",spread,", ",spred,"]]);
+  assertEquals(twice.split("spred").length, 2, twice);
+});
