@@ -8,7 +8,7 @@ import type { Claim } from "../spec/claims.ts";
 import { drawNormals } from "../statistics/draws.ts";
 import { alphaOf } from "../statistics/sample.ts";
 import { evidenceOf } from "./evidence.ts";
-import { type Asked, askedBy, type Prints } from "./expected.ts";
+import { type Asked, askedBy, comparisonsOf, type Prints } from "./expected.ts";
 import type { Chances, Verdict } from "./judged.ts";
 import { familyOf, ruleOn } from "./ruling.ts";
 
@@ -110,10 +110,12 @@ export function chancesOf(
 ): (Chances | null)[] {
   const simulate = simulator(claims, options);
   const [printed, none] = [simulate(AS_PRINTED), simulate(NO_EFFECT)];
-  return claims.map((_, index) => {
+  return claims.map((claim, index) => {
     const [right, without] = [printed[index]!, none[index]!];
     if (right === null || without === null) return null;
-    return { seeds: options.seeds, printed: shares(right), none: shares(without) };
+    const compares = comparisonsOf(claim).some(({ against }) => against !== null);
+    const { seeds } = options;
+    return { seeds, printed: shares(right), none: compares ? shares(without) : null };
   });
 }
 
