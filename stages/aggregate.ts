@@ -24,7 +24,7 @@ const params = z.strictObject({
     axis: z.string().describe(
       "Axis whose values are ways to read the paper; its baseline was chosen",
     ),
-    claims: z.array(claimSchema).min(1).describe("Claims that say nothing of that axis"),
+    claims: z.array(claimSchema).default([]).describe("Claims that say nothing of that axis"),
   }).optional().describe("Claims to judge under each choice, to see which hang on one"),
   grid: z.record(z.string(), z.array(z.string())).default({}).describe(
     "Values asked for by axis, to say which were not measured; a plan fills it in",

@@ -28,6 +28,7 @@ export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Tabl
     notes: [
       ...spec.notes,
       ...intervalNote(spec, study),
+      ...choiceNote(spec, { choice: sheet.choice, axes }),
       ...notesOn(study, { places: shown, timed }),
     ],
   };
@@ -88,7 +89,7 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     const at = conditionAt(parts, place);
     const cells = spec.columns.map((each) => cellAt(parts, at, each));
     return { place, at, cells, data: provenanceOf(study, { ...spec.where, ...at }) };
-  }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
+  }).filter(({ cells }) => says(cells, spec));
   const firsts = firstsOf(rows, axes);
   const made = tableOf<Row>(rows, [
     ...axisColumns<Row>(study, axes, firsts),
@@ -117,6 +118,12 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
   });
   return { made, rows, shown: rows.map(({ at }) => at) };
+}
+
+/** Whether a row has more to show than how many runs there are, unless nothing else is asked for. */
+function says(cells: readonly Shown[], { columns }: SummaryTable): boolean {
+  const counts = columns.every(({ show }) => show === "n");
+  return cells.some(({ text }, index) => text !== NONE && (counts || columns[index]!.show !== "n"));
 }
 
 /** A row of a table across an axis: of ours, or of the paper's. */
@@ -293,4 +300,14 @@ function intervalNote(spec: SummaryTable, study: Study): string[] {
     `Intervals are Student t intervals of ${what.join(" and of ")}` +
     (changes ? `; changes are between runs under one ${seeds}.` : "."),
   ];
+}
+
+function choiceNote(
+  { columns }: SummaryTable,
+  { choice, axes }: { readonly choice: string | undefined; readonly axes: readonly string[] },
+): string[] {
+  const changes = columns.some(({ show }) => show.startsWith("change") || show === "wins_losses");
+  return changes && choice !== undefined && axes.includes(choice)
+    ? ["What a change is from is taken as by default where it knows no such choice."]
+    : [];
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SHOWS } from "../../../analysis/spec/tables.ts";
-import { axis, bakery, corpus, metrics, tables, texts, tidy } from "./made_up.ts";
+import { axis, bakery, corpus, metrics, printedValues, tables, texts, tidy } from "./made_up.ts";
 
 const MAIN = {
   main: {
@@ -312,4 +312,50 @@ Deno.test("every number in a table's text is one of its data, rounded", () => {
     }
   }
   assert(checked > 200);
+});
+
+Deno.test("a change under a choice that the baseline does not know is from the baseline as by default, and the paper's number is beside the default alone", () => {
+  const gains = { "plain warm": 0, "vanilla warm": 4, "vanilla hot": 7 };
+  const runs = Object.entries(gains).flatMap(([place, gain]) =>
+    [0, 1, 2].map((batch) => {
+      const [flavour, heat] = place.split(" ") as [string, string];
+      return { flavour, heat, batch: String(batch), rise: (60 + batch + gain) / 100 };
+    })
+  );
+  const study = bakery({
+    axes: [
+      axis("flavour", { plain: "Plain", vanilla: "Vanilla" }, { baseline: "plain" }),
+      axis("heat", { warm: "Warm", hot: "Hot" }, { baseline: "warm" }),
+      axis("batch", { "0": "0", "1": "1", "2": "2" }),
+    ],
+    tidy: { runs: tidy("runs", ["flavour", "heat", "batch"], runs) },
+    corpora: [{ at: {}, kind: "official", title: "Flour", note: "" }],
+    published: printedValues(
+      "source,page,metric,flavour,value,spread,n,words\n" +
+        "Table 1,3,rise,plain,61.2,,,\nTable 1,3,rise,vanilla,64.0,,,\n",
+    ),
+  });
+  const columns = ["n", "change", "published_change"].map((show) => ({ metric: "rise", show }));
+  const spec = { main: { caption: "Changes", rows: ["flavour"], columns } };
+  const main = (choice?: string) =>
+    tables(study, spec, [], choice === undefined ? choice : { axis: choice, readings: [] })
+      .get("main");
+  const found = (choice?: string) => texts(main(choice)).slice(1);
+  const warm = ["Vanilla", "Warm", "full data", "3", "+4.00", "+2.8"];
+  assertEquals(found("heat"), [warm, ["", "Hot", "", "3", "+7.00", "–"]]);
+  assertEquals(main("heat")!.notes, [
+    "What a change is from is taken as by default where it knows no such choice.",
+  ]);
+  // Any other axis differs in earnest: there is no such baseline.
+  assertEquals(found(), [warm, ["", "Hot", "", "3", "–", "+2.8"]]);
+});
+
+Deno.test("a condition of which a table has nothing but the number of runs has no row, unless that is all it shows", () => {
+  const shown = (...show: string[]) => {
+    const columns = show.map((each) => ({ metric: "rise", show: each }));
+    const spec = { main: { caption: "Changes", rows: ["oven", "flavour"], columns } };
+    return texts(tables(bakery(), spec).get("main")).slice(1).map((row) => row[1]);
+  };
+  assertEquals(shown("n", "change"), ["Vanilla", "Vanilla"]);
+  assertEquals(shown("n"), ["Plain", "Vanilla", "Plain", "Vanilla"]);
 });
