@@ -7,7 +7,7 @@ import type { Measure, SummaryTable } from "../spec/tables.ts";
 import { type Provenance, provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
-import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
+import { capitalized, countText, NONE, percent, withUnit } from "./format.ts";
 import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
@@ -189,7 +189,8 @@ function linesOf(
     row && cellAt(parts, row.at, { ...spec.columns[0]!, show: "n" }).values[0] || []
   );
   const cells = ours.map(({ text, to }) => linked(text === NONE ? "not run" : text, to));
-  const own = { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells };
+  const count = seeds.length === 0 ? "" : `, ${countText(seeds.map(Number))}`;
+  const own = { place, label: `This run: ${text}${count}`, who: [], cells };
   if (isEmpty(printed)) return [own];
   const theirs = printed.map(({ text }) => text);
   return [own, { place, label: "Paper, as printed", who: ["paper"], cells: theirs }];
@@ -258,12 +259,6 @@ function axisColumns<R extends { readonly place: At }>(
           : titleOf(study, axis, row.place[axis]!),
     )
   );
-}
-
-/** `, n = 5`, or `, n = 3–5` where a row's cells differ. */
-function seedsText(found: readonly number[]): string {
-  if (found.length === 0) return "";
-  return `, n = ${rangeText(String(Math.min(...found)), String(Math.max(...found)))}`;
 }
 
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {

@@ -21,9 +21,9 @@ function cell(show: string, more: object = {}, study = bakery()): string[] {
 Deno.test("a table across an axis has ours above the paper's, of axes that no code knows", () => {
   assertEquals(texts(tables(bakery(), MAIN).get("main")), [
     ["Oven", "Source", "Plain", "Vanilla"],
-    ["Gas", "This run: full data, n = 3", "60.00 ± 10.00", "65.00 ± 8.66"],
+    ["Gas", "This run: full data, n\u00a0=\u00a03", "60.00 ± 10.00", "65.00 ± 8.66"],
     ["", "Paper, as printed", "61.2 ± 2.5", "64.0 ± 1.5"],
-    ["Electric", "This run: full data, n = 3", "92.00 ± 2.00", "99.00 ± 1.00"],
+    ["Electric", "This run: full data, n\u00a0=\u00a03", "92.00 ± 2.00", "99.00 ± 1.00"],
     ["", "Paper, as printed", "about 92", "–"],
   ]);
 });
@@ -43,7 +43,7 @@ Deno.test("a published number is never beside synthetic data", () => {
   };
   const made = tables(study, shown);
   const main = texts(made.get("main"));
-  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n = 3"]);
+  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n\u00a0=\u00a03"]);
   assertEquals(main[2]![0], "Electric");
   const columns = made.get("columns")!;
   assert(columns.rows.slice(0, 2).every((row) => row.slice(4).every((text) => text === "–")));
@@ -113,7 +113,7 @@ Deno.test("one seed has no spread, no interval, and says so", () => {
   assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 3 seeds");
   assertEquals(cell("change", { metric: "rise" }, study), ["+5.00", "+8.00"]);
   const main = texts(tables(study, MAIN).get("main"));
-  assertEquals(main[1]![1], "This run: full data, n = 1");
+  assertEquals(main[1]![1], "This run: full data, n\u00a0=\u00a01");
 });
 
 Deno.test("an axis that a table does not name splits its rows, so that no cell mixes conditions", () => {
@@ -169,8 +169,8 @@ Deno.test("data that falls short of the paper's is labelled, and a note says wha
   const study = bakery({ corpora: [corpus("gas", "sample"), corpus("electric", "synthetic")] });
   const main = tables(study, MAIN).get("main")!;
   assertEquals(texts(main).map((row) => row[1]).filter((text) => text?.startsWith("This")), [
-    "This run: sample of the data, n = 3",
-    "This run: synthetic data, n = 3",
+    "This run: sample of the data, n\u00a0=\u00a03",
+    "This run: synthetic data, n\u00a0=\u00a03",
   ]);
   assertEquals(main.notes?.slice(0, 1), ["Electric is new."]);
   assert(main.notes?.some((note) => note.startsWith("A row of sampled data")));
