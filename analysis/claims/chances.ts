@@ -4,8 +4,8 @@
  *
  * @module
  */
+import { normal, streamKey } from "../../models/random.ts";
 import type { Claim } from "../spec/claims.ts";
-import { drawNormals } from "../statistics/draws.ts";
 import { alphaOf } from "../statistics/sample.ts";
 import { evidenceOf } from "./evidence.ts";
 import { type Asked, askedBy, comparisonsOf, type Prints } from "./expected.ts";
@@ -77,7 +77,7 @@ export function simulator(
 interface Drawn {
   readonly question: Asked["question"];
   readonly truth: number | null;
-  readonly terms: readonly { readonly scale: number; readonly drawn: Float64Array }[];
+  readonly terms: readonly { readonly scale: number; readonly drawn: Float32Array }[];
 }
 
 interface Simulated {
@@ -98,9 +98,9 @@ function sampleOf(
 }
 
 /** Standard normal numbers of every condition. */
-function drawConditions(asked: readonly Asked[], count: number): Map<string, Float64Array> {
+function drawConditions(asked: readonly Asked[], count: number): Map<string, Float32Array> {
   const keys = new Set(asked.flatMap(({ terms }) => terms.map(({ key }) => key)));
-  return new Map([...keys].map((key, stream) => [key, drawNormals(count, { seed: 1, stream })]));
+  return new Map([...keys].map((key) => [key, normal(streamKey(0, `chances/${key}`), count)]));
 }
 
 /** Each claim's chances of each verdict, by the paper's printed numbers alone. */
