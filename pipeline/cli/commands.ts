@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES } from "../key/platform.ts";
 
 /** Where the values of an option or an operand come from, for completion. */
@@ -48,7 +49,8 @@ const SPECS = {
   export: { summary: "copy an artifact out of the store, verified", operands: [INSTANCE] },
   graph: { summary: "draw the stages and what feeds them, as Mermaid or DOT" },
   diff: {
-    summary: "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision",
+    summary:
+      "compare two runs, each a lock file, a run's name (fusion.smoke), a tag or a git revision",
     operands: [{ name: "A", values: "files" }, { name: "B", values: "files" }],
   },
   trace: {
@@ -58,6 +60,13 @@ const SPECS = {
   audit: {
     summary:
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
+  },
+  gc: {
+    summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
+  },
+  tag: {
+    summary: "keep a run under a name; without one, list the tags",
+    operands: [{ name: "NAME", optional: true }],
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
@@ -101,7 +110,7 @@ const RUNS = ["reproduce", "plan", "why", "status"] as const;
 /** The commands that read what a run left. */
 const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "serve"] as const;
+const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "gc", "tag", "serve"] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
@@ -111,13 +120,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag"],
     values: "profiles",
   },
   set: {
@@ -199,7 +208,25 @@ export const FLAGS = {
     help: "output of the instance, if it has several",
     commands: ["export"],
   },
-  overwrite: { help: "replace what is at --to", commands: ["export"] },
+  overwrite: {
+    help: "replace what is at --to, or the tag of that name",
+    commands: ["export", "tag"],
+  },
+  delete: { help: "remove what gc lists, or the tag", commands: ["gc", "tag"] },
+  latest: {
+    argument: "N",
+    help: "of the recorded runs only the last N keep all they made (default: each does)",
+    commands: ["gc"],
+  },
+  include: {
+    argument: ON_REQUEST.join("|"),
+    help:
+      "remove this too, which nothing can make again: states that interrupted instances go on " +
+      "from, files that were set aside",
+    commands: ["gc"],
+    repeated: true,
+    values: ON_REQUEST,
+  },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {
     argument: "FILE",

@@ -31,6 +31,8 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
+  gc: async () => (await import("./gc.ts")).gc,
+  tag: async () => (await import("./tag.ts")).tag,
   serve: async () => (await import("./serve.ts")).serve,
   doctor: async () => (await import("./doctor.ts")).showDoctor,
   new: async () => (await import("./new.ts")).writeExperiment,

@@ -14,6 +14,9 @@
  * store/locks/KEY             held while a process makes KEY
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/tags/NAME.json        a run that is kept, sealed
+ * store/claims/               what runs that go on count on
+ * store/removal.lock          held while results are put, or looked at to be reused, or removed
  * store/published.json        what is in outputs/, sealed
  * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
