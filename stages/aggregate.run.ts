@@ -5,7 +5,6 @@
  */
 import { judgeClaims } from "../analysis/claims/judge.ts";
 import { familyOf } from "../analysis/claims/ruling.ts";
-import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
 import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
@@ -20,7 +19,6 @@ import type { AggregateParams } from "./aggregate.ts";
 export async function run(context: StageContext<AggregateParams>): Promise<void> {
   const { params } = context;
   const { study, sources } = studyOf(params, context.inputs("measurements"));
-  refuseAmbiguous(study, params.claims);
   const elsewhere = familyOf(params.elsewhere, "paper");
   const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);

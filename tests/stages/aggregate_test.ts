@@ -1,8 +1,7 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import type { Results, Shown } from "../../analysis/results.ts";
 import { sourceOf } from "../../analysis/results.ts";
-import { StageError } from "../../pipeline/errors.ts";
 import type { Artifact } from "../../pipeline/stage.ts";
 import { aggregate } from "../../stages/aggregate.ts";
 import { measured } from "../analysis/tidy/measured.ts";
@@ -128,25 +127,4 @@ Deno.test("a report can be made of an incomplete grid, and what is missing is na
   assertEquals(results.missing, [{ decay: "strong", seed: "2" }]);
   const none = await aggregated([]);
   assertEquals(none.results.claims.map(({ verdict }) => verdict), ["not run"]);
-});
-
-Deno.test("a claim that fits several conditions of what was timed together is refused", async () => {
-  const timed = measured({ seed: "0" }, {
-    rounds: { decay: ["none", "strong"], width: ["8", "8"], round: [0, 0], ms: [1, 2] },
-  });
-  const wide = measured({ seed: "1" }, {
-    rounds: { decay: ["none", "strong"], width: ["16", "16"], round: [0, 0], ms: [1, 2] },
-  });
-  const own = {
-    ...params,
-    axes: { ...params.axes, width: { title: "Width" } },
-    metrics: { accuracy: { title: "Time", table: "rounds", column: "ms", within: "round" } },
-    tables: {},
-  };
-  await assertRejects(
-    () => aggregated([timed, wide], own),
-    StageError,
-    'Cannot judge claim "C1": at must name a value of every axis but seed, found none of "width", ' +
-      "which has 8, 16; name one, or average over them with over",
-  );
 });
