@@ -9,7 +9,7 @@ import { provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, byAxes, rowsAt, type Study, titleOf } from "../study.ts";
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
-import { anchorsOf, breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
 import { notesOn } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
 
@@ -79,11 +79,11 @@ export function listTable(
   const source = sourceColumns(study, table, firsts);
   return tableOf(rows, labelled ? columns.toSpliced(axes.length, 0, ...source) : columns, {
     ...{ id, caption: spec.caption },
-    anchors: anchor === undefined ? [] : anchorsOf(rows.map(([row]) => anchor(row!))),
+    anchor: anchor && (([row]) => anchor(row!)),
     named: (own) =>
       listed.filter((each) => each.axis || each.words)
         .map((each) => String(valueOf(table, each, own) ?? "")),
-    breaks: group === undefined ? [] : breaksOf(rows, firsts),
+    firsts: group === undefined ? undefined : firsts,
     notes: [
       ...spec.notes,
       ...notesOn(study, {

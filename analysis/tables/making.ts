@@ -91,40 +91,41 @@ export function differences<R extends { readonly at: At; readonly against: At }>
   ];
 }
 
-/** A table of rows; `named` is what tells a row from the others. */
+/**
+ * A table of rows.
+ *
+ * @param options.named What tells a row from the others.
+ * @param options.anchor Of neighbours with the same anchor the first has it.
+ * @param options.firsts Rows that begin a group.
+ */
 export function tableOf<R>(
   rows: readonly R[],
   columns: readonly Making<R>[],
-  { named, ...rest }:
-    & Pick<Table, "id" | "caption" | "notes" | "anchors" | "breaks">
-    & { readonly named?: (row: R) => readonly string[] },
+  { named, anchor, firsts, ...rest }: Pick<Table, "id" | "caption" | "notes"> & {
+    readonly named?: (row: R) => readonly string[];
+    readonly anchor?: ((row: R) => string) | undefined;
+    readonly firsts?: ReadonlySet<R> | undefined;
+  },
 ): Table {
   const shown = columns.filter(({ title }) => title !== undefined);
   const read = columns.filter(({ name, value }) => name !== "" && value !== undefined);
+  const anchors = anchor === undefined ? [] : rows.map(anchor);
   return {
     ...rest,
     columns: shown.map(({ title, name, words }) =>
       words ? { title: title! } : { title: title!, align: "right", name }
     ),
-    rows: rows.map((row) => shown.map(({ show }) => show!(row))),
-    ...named === undefined ? {} : { names: rows.map(named) },
+    rows: rows.map((row, index) => ({
+      cells: shown.map(({ show }) => show!(row)),
+      ...named === undefined ? {} : { name: named(row) },
+      ...anchors[index] === anchors[index - 1] ? {} : { anchor: anchors[index]! },
+      ...firsts?.has(row) ? { begins: true } : {},
+    })),
     data: {
       columns: unique(read.map(({ name }) => name)),
       rows: rows.map((row) => read.map(({ value }) => value!(row))),
     },
   };
-}
-
-/** Where the first of equal neighbours is, by index: anchors of groups of rows. */
-export function anchorsOf(names: readonly string[]): [row: number, anchor: string][] {
-  return names.flatMap((name, index): [number, string][] =>
-    name === names[index - 1] ? [] : [[index, name]]
-  );
-}
-
-/** Rows after which a group ends, given those that begin one. */
-export function breaksOf<R>(rows: readonly R[], firsts: ReadonlySet<R>): number[] {
-  return rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []);
 }
 
 /** Names of CSV columns; of those that are alike the later are counted. */

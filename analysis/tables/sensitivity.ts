@@ -6,7 +6,7 @@
 import type { Reading, Sensitivity } from "../claims/sensitivity.ts";
 import { axisOf, metricOf, type Study, titleOf } from "../study.ts";
 import { counted, decimal, intervalText, percent, signed } from "./format.ts";
-import { bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
+import { bounds, figures, only, tableOf, words } from "./making.ts";
 import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
@@ -59,7 +59,7 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
     id: "sensitivity",
     caption: "Conclusions by what was chosen where the paper leaves it open",
     named: ({ claims, text, choice }) => [...claims, text, choice],
-    breaks: breaksOf(readings, new Set(readings.filter(isFirst))),
+    firsts: new Set(readings.filter(isFirst)),
     notes: [
       `Each choice is changed by itself. Moved by: the effect's mean paired change from ` +
       `“${

@@ -8,7 +8,7 @@ import { type Provenance, provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
 import { capitalized, countText, NONE, percent, withUnit } from "./format.ts";
-import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
@@ -115,7 +115,7 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     ]),
   ], {
     ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
-    breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
+    firsts: axes.length > 1 ? firsts : undefined,
   });
   return { made, rows, shown: rows.map(({ at }) => at) };
 }
@@ -167,7 +167,7 @@ function acrossOf(parts: Parts, across: string): Built {
       show: ({ cells }) => cells[index]!,
     })),
   ], {
-    ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
+    ...{ id: "", caption: "", firsts },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
   return { made: { ...made, data: long.made.data }, shown: long.shown };

@@ -73,7 +73,7 @@ Deno.test("a grid over an axis that no code knows ends with a verdict and tables
   assertEquals(results.study.tidy["curve"]!.length, 16);
   assertEquals(results.claims.map(({ id, verdict }) => [id, verdict]), [["C1", "reproduced"]]);
   assertEquals(results.missing, []);
-  assertEquals(results.tables[0]!.rows.map(([cell]) => cell), ["No decay", "Strong"]);
+  assertEquals(results.tables[0]!.rows.map(({ cells: [cell] }) => cell), ["No decay", "Strong"]);
   for (const file of ["main.csv", "main.md", "main.tex", "claims.md", "runs_again.csv"]) {
     assert(files.includes(file), `${file} among ${files}`);
   }
