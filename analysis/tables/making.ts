@@ -17,6 +17,8 @@ export interface Making<R> {
   /** In CSV, unless it is empty, and in macros' names of numbers. */
   readonly name: string;
   readonly words?: boolean;
+  /** Whether it is shown in the first row of a group alone. */
+  readonly once?: boolean;
   readonly show?: (row: R) => Cell;
   readonly value?: (row: R) => Value;
 }
@@ -29,6 +31,11 @@ export function words<R>(
   show: (row: R) => Cell = value,
 ): Making<R> {
   return { title, name, words: true, value, show };
+}
+
+/** A column that is shown in the first row of a group alone. */
+export function once<R>(column: Making<R>): Making<R> {
+  return { ...column, once: true };
 }
 
 /** A column of numbers, each shown by `text` if it is there. */
@@ -96,30 +103,31 @@ export function differences<R extends { readonly at: At; readonly against: At }>
  *
  * @param options.named What tells a row from the others.
  * @param options.anchor Of neighbours with the same anchor the first has it.
- * @param options.firsts Rows that begin a group.
+ * @param options.begins Whether a row begins a group, given the one before it.
  */
 export function tableOf<R>(
   rows: readonly R[],
   columns: readonly Making<R>[],
-  { named, anchor, firsts, ...rest }: Pick<Table, "id" | "caption" | "notes"> & {
+  { named, anchor, begins, ...rest }: Pick<Table, "id" | "caption" | "notes"> & {
     readonly named?: (row: R) => readonly string[];
     readonly anchor?: ((row: R) => string) | undefined;
-    readonly firsts?: ReadonlySet<R> | undefined;
+    readonly begins?: ((row: R, before: R | undefined) => boolean) | undefined;
   },
 ): Table {
   const shown = columns.filter(({ title }) => title !== undefined);
   const read = columns.filter(({ name, value }) => name !== "" && value !== undefined);
   const anchors = anchor === undefined ? [] : rows.map(anchor);
+  const firsts = begins && rows.map((row, index) => begins(row, rows[index - 1]));
   return {
     ...rest,
     columns: shown.map(({ title, name, words }) =>
       words ? { title: title! } : { title: title!, align: "right", name }
     ),
     rows: rows.map((row, index) => ({
-      cells: shown.map(({ show }) => show!(row)),
+      cells: shown.map(({ show, once }) => once && firsts?.[index] === false ? "" : show!(row)),
       ...named === undefined ? {} : { name: named(row) },
       ...anchors[index] === anchors[index - 1] ? {} : { anchor: anchors[index]! },
-      ...firsts?.has(row) ? { begins: true } : {},
+      ...firsts?.[index] ? { begins: true } : {},
     })),
     data: {
       columns: unique(read.map(({ name }) => name)),
