@@ -182,18 +182,8 @@ function sameData(a: Table, b: Table): boolean {
   return JSON.stringify(a.data.columns) === JSON.stringify(b.data.columns);
 }
 
-/** `A2` before `A10`. */
-function byName(a: string, b: string): number {
-  const parts = (name: string) => name.match(/\d+|\D+/g) ?? [];
-  const [own, other] = [parts(a), parts(b)];
-  for (const [index, part] of own.entries()) {
-    const against = other[index];
-    if (against === undefined) return 1;
-    if (part === against) continue;
-    return Number(part) - Number(against) || (part < against ? -1 : 1);
-  }
-  return own.length - other.length;
-}
+/** `A2` before `A10`, whatever the machine's language. */
+const { compare: byName } = new Intl.Collator("en", { numeric: true });
 
 function unique<T>(values: readonly T[], keyOf: (value: T) => string): T[] {
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
