@@ -10,7 +10,6 @@ import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts
 import { findingsOf } from "../analysis/tables/consistency.ts";
 import { sensitivityText } from "../analysis/tables/sensitivity.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
-import { writeTables } from "../analysis/tables/text.ts";
 import { absentValues, missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import type { AggregateParams } from "./aggregate.ts";
@@ -39,7 +38,6 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   };
   writeJson(context.output("results"), { format: RESULTS_FORMAT, study });
   writeJson(context.output("shown"), shown);
-  writeTables(context.output("tables"), tables);
 }
 
 function writeJson(path: string, value: unknown): void {
