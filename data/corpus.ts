@@ -78,12 +78,12 @@ async function findClasses(rows: AsyncIterable<readonly Row[]>): Promise<string[
   const names = new Set<string>();
   const add = ({ label, place }: Row) => {
     if (typeof label !== "string" && typeof label !== "number" && typeof label !== "bigint") {
-      throw new DataError(`Cannot read ${place}: the label must be a string or a number`);
+      throw new DataError(`Cannot read ${place()}: the label must be a string or a number`);
     }
     names.add(String(label));
     if (names.size > 0xffff) {
       throw new DataError(
-        `Cannot read ${place}: more than 65535 different labels; is the column right`,
+        `Cannot read ${place()}: more than 65535 different labels; is the column right`,
       );
     }
   };

@@ -38,14 +38,20 @@ export async function* csvRecords(
     const records: CsvRecord[] = [];
     for (const { number, bytes } of batch) {
       const line = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
-      if (!open && line.length === 0) continue;
-      if (!open) first = number;
+      if (!open) {
+        if (line.length === 0) continue;
+        first = number;
+        const fields = plainFields(line, separator);
+        if (fields !== undefined) {
+          records.push({ line: number, fields });
+          continue;
+        }
+      }
       open = open !== hasOddQuotes(line);
       pieces.push(line);
       length += line.length + 1;
       if (!open) {
-        const record = pieces.length === 1 ? line : joinedLines(pieces, length);
-        records.push(parseRecord(record, first, { name, separator }));
+        records.push(parseRecord(joinedLines(pieces, length), first, { name, separator }));
         pieces = [];
         length = 0;
       } else if (length > maxRecordLength) {
@@ -93,24 +99,24 @@ export function plainFields(record: Uint8Array, separator: string): Uint8Array[]
   if (separator.length !== 1 || between >= 0x80) return undefined;
   const fields: Uint8Array[] = [];
   for (let at = 0;;) {
-    let end = at;
+    let end: number;
     if (record[at] === quote) {
       let doubled = 0;
-      for (end = at + 1; end < record.length; end++) {
-        if (record[end] !== quote) continue;
-        if (record[end + 1] !== quote) break;
+      end = record.indexOf(quote, at + 1);
+      while (end >= 0 && record[end + 1] === quote) {
         doubled += 1;
-        end += 1;
+        end = record.indexOf(quote, end + 2);
       }
-      if (end === record.length) return undefined;
+      if (end < 0) return undefined;
       const field = record.subarray(at + 1, end);
       fields.push(doubled === 0 ? field : withoutDoubled(field, doubled));
       end += 1;
     } else {
-      for (; end < record.length && record[end] !== between; end++) {
-        if (record[end] === quote || record[end] === carriageReturn) return undefined;
-      }
-      fields.push(record.subarray(at, end));
+      end = record.indexOf(between, at);
+      if (end < 0) end = record.length;
+      const field = record.subarray(at, end);
+      if (field.includes(quote) || field.includes(carriageReturn)) return undefined;
+      fields.push(field);
     }
     if (end === record.length) return fields;
     if (record[end] !== between) return undefined;
@@ -130,7 +136,7 @@ function withoutDoubled(field: Uint8Array, doubled: number): Uint8Array {
 
 function hasOddQuotes(line: Uint8Array): boolean {
   let odd = false;
-  for (let i = 0; i < line.length; i++) if (line[i] === quote) odd = !odd;
+  for (let at = line.indexOf(quote); at >= 0; at = line.indexOf(quote, at + 1)) odd = !odd;
   return odd;
 }
 

@@ -52,8 +52,8 @@ async function memberRows(
     for await (
       const { name, bytes } of members(file, (name) => where(name, file) !== undefined)
     ) {
-      const place = `"${name}"`;
-      if (!isUtf8(bytes)) throw new DataError(`Cannot read ${place}: not UTF-8`);
+      if (!isUtf8(bytes)) throw new DataError(`Cannot read "${name}": not UTF-8`);
+      const place = () => `"${name}"`;
       found.push({ ...where(name, file)!, text: withoutByteOrderMark(bytes), place, name });
     }
   }

@@ -6,6 +6,8 @@
 import { tarMembers } from "./archive.ts";
 import { type CsvRecord, csvRecords } from "./csv.ts";
 import { type FieldValue, plainJsonFields } from "./json_fields.ts";
+import { PackedBytes } from "./growing.ts";
+import type { Place } from "./labels.ts";
 import { DataError, type DataFile, fileBytes, type Line, textLines } from "./lines.ts";
 import { membersReader } from "./members.ts";
 import { parquetRows } from "./parquet.ts";
@@ -20,8 +22,7 @@ export interface Row {
   readonly label: unknown;
   /** In UTF-8; halves of surrogate pairs as `text_bytes.ts` has them. */
   readonly text: Uint8Array;
-  /** For errors. */
-  readonly place: string;
+  readonly place: Place;
 }
 
 /** A raw file, and what is known of its documents. */
@@ -54,6 +55,7 @@ export function rowReader(description: Description, files: readonly RawFile[]): 
 async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = 0, text = [1], header = false, separator } = layout;
   const lines = textLines(fileBytes(file), file.name);
+  const packed = new PackedBytes();
   let columns: { label: number; text: readonly number[]; width: number } | undefined;
   const row = ({ line, fields }: CsvRecord): Row[] => {
     if (columns === undefined) {
@@ -78,8 +80,8 @@ async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], vo
     return [{
       split: file.split,
       label: textOf(fields[columns.label]!),
-      text: spaced(columns.text.map((column) => fields[column]!)),
-      place: `"${file.name}": line ${line}`,
+      text: spaced(columns.text.map((column) => fields[column]!), packed),
+      place: () => `"${file.name}": line ${line}`,
     }];
   };
   for await (const batch of csvRecords(lines, { name: file.name, separator })) {
@@ -90,16 +92,17 @@ async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], vo
 async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = "label", text = ["text"] } = layout;
   const wanted = [label, ...text].map((name) => bytesOf(String(name)));
+  const packed = new PackedBytes();
   const row = ({ number, bytes }: Line): Row[] => {
     if (isBlank(bytes)) return [];
-    const place = `"${file.name}": line ${number}`;
+    const place = () => `"${file.name}": line ${number}`;
     const plain = plainJsonFields(bytes, wanted);
     if (plain !== undefined && plain.slice(1).every(isText)) {
       const [value, ...texts] = plain;
       return [{
         split: file.split,
         label: isText(value!) ? textOf(value) : value,
-        text: spaced(texts as Uint8Array[]),
+        text: spaced(texts as Uint8Array[], packed),
         place,
       }];
     }
@@ -107,9 +110,9 @@ async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], v
     try {
       value = JSON.parse(textOf(bytes));
     } catch (cause) {
-      throw new DataError(`Cannot read ${place}: not JSON`, { cause });
+      throw new DataError(`Cannot read ${place()}: not JSON`, { cause });
     }
-    return [fieldsRow(value, { label, text, split: file.split, place })];
+    return [fieldsRow(value, { label, text, split: file.split, place, packed })];
   };
   for await (const batch of textLines(fileBytes(file), file.name)) yield batch.flatMap(row);
 }
@@ -120,11 +123,12 @@ function isText(value: FieldValue): value is Uint8Array {
 
 async function* columnRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], void, undefined> {
   const { label = "label", text = ["text"] } = layout;
-  let number = 0;
+  const packed = new PackedBytes();
+  let count = 0;
   for await (const value of parquetRows(file, [label, ...text].map(String))) {
-    number += 1;
-    const place = `"${file.name}": row ${number}`;
-    yield [fieldsRow(value, { label, text, split: file.split, place })];
+    const number = ++count;
+    const place = () => `"${file.name}": row ${number}`;
+    yield [fieldsRow(value, { label, text, split: file.split, place, packed })];
   }
 }
 
@@ -135,17 +139,18 @@ function fieldsRow(
     readonly label: string | number;
     readonly text: readonly (string | number)[];
     readonly split: SplitName | "all";
-    readonly place: string;
+    readonly place: Place;
+    readonly packed: PackedBytes;
   },
 ): Row {
-  const { label, text, split, place } = options;
+  const { label, text, split, place, packed } = options;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new DataError(`Cannot read ${place}: must be an object with fields`);
+    throw new DataError(`Cannot read ${place()}: must be an object with fields`);
   }
   const field = (name: string | number): unknown => {
     if (Object.hasOwn(value, name)) return (value as Record<string, unknown>)[name];
     throw new DataError(
-      `Cannot read ${place}: no field "${name}", found ${
+      `Cannot read ${place()}: no field "${name}", found ${
         Object.keys(value).slice(0, 12).join(", ")
       }`,
     );
@@ -153,9 +158,9 @@ function fieldsRow(
   const parts = text.map((name) => {
     const part = field(name);
     if (typeof part === "string") return bytesOf(part);
-    throw new DataError(`Cannot read ${place}: field "${name}" must be a string`);
+    throw new DataError(`Cannot read ${place()}: field "${name}" must be a string`);
   });
-  return { split, label: field(label), text: spaced(parts), place };
+  return { split, label: field(label), text: spaced(parts, packed), place };
 }
 
 /** One document per line that is not blank; the class is the file's. */
@@ -167,7 +172,7 @@ async function* textRows(file: RawFile): AsyncGenerator<Row[], void, undefined> 
   for await (const batch of textLines(fileBytes(file), file.name)) {
     yield batch.filter(({ bytes }) => !isBlank(bytes))
       .map(({ number, bytes: text }) => {
-        return { split, label, text, place: `"${file.name}": line ${number}` };
+        return { split, label, text, place: () => `"${file.name}": line ${number}` };
       });
   }
 }
@@ -179,14 +184,15 @@ function isBlank(line: Uint8Array): boolean {
 }
 
 /** Texts with a space between them. */
-function spaced(texts: readonly Uint8Array[]): Uint8Array {
+function spaced(texts: readonly Uint8Array[], packed: PackedBytes): Uint8Array {
   if (texts.length === 1) return texts[0]!;
   const length = texts.reduce((sum, text) => sum + text.length + 1, -1);
-  const bytes = new Uint8Array(Math.max(0, length)).fill(0x20);
+  const bytes = packed.room(Math.max(0, length));
   let at = 0;
   for (const text of texts) {
     bytes.set(text, at);
-    at += text.length + 1;
+    at += text.length;
+    if (at < length) bytes[at++] = 0x20;
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { GrowingArray } from "./growing.ts";
 import { bytesOf, textOf } from "./text_bytes.ts";
 
 /** Lengths in tokens, before clipping. */
@@ -47,29 +48,39 @@ export function lengthStatistics(lengths: Uint32Array, clipped: number): LengthS
 
 /** Counts texts that occur, character for character, in more than one split. */
 export class Duplicates {
-  readonly #texts = new Map<string, Map<string, number>>();
+  readonly #hashes = new Map<string, GrowingArray>();
 
-  /** @param digest What no other text has. */
-  add(split: string, digest: string): void {
-    let texts = this.#texts.get(split);
-    if (texts === undefined) this.#texts.set(split, texts = new Map());
-    texts.set(digest, (texts.get(digest) ?? 0) + 1);
+  /** A split's texts: for each a hash of 64 bits, as two values of 32, that no other text has. */
+  hashes(split: string): GrowingArray {
+    let hashes = this.#hashes.get(split);
+    if (hashes === undefined) this.#hashes.set(split, hashes = new GrowingArray());
+    return hashes;
   }
 
   /** For `a/b`, how many documents of split b have a text that split a has too. */
   across(splits: readonly string[]): Record<string, number> {
+    const sorted = splits.map((split) =>
+      new BigUint64Array(this.hashes(split).values().slice().buffer).sort()
+    );
     const counts: Record<string, number> = {};
     for (const [i, a] of splits.entries()) {
-      for (const b of splits.slice(i + 1)) {
-        let shared = 0;
-        for (const [digest, times] of this.#texts.get(b) ?? []) {
-          if (this.#texts.get(a)?.has(digest)) shared += times;
-        }
-        counts[`${a}/${b}`] = shared;
+      for (const [j, b] of splits.entries()) {
+        if (i < j) counts[`${a}/${b}`] = occurring(sorted[j]!, sorted[i]!);
       }
     }
     return counts;
   }
+}
+
+/** How many of the values occur among others; both sorted. */
+function occurring(values: BigUint64Array, others: BigUint64Array): number {
+  let count = 0;
+  let at = 0;
+  for (const value of values) {
+    while (at < others.length && others[at]! < value) at += 1;
+    if (others[at] === value) count += 1;
+  }
+  return count;
 }
 
 /** Documents whose text names a class in square brackets, as arXiv's stamps do: `[cs.DS]`. */

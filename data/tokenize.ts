@@ -134,7 +134,7 @@ async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
     let builder = builders.get(split);
     if (builder === undefined) builders.set(split, builder = new SplitBuilder());
     numbers.read(document.text);
-    duplicates.add(split, numbers.hash());
+    numbers.hash(duplicates.hashes(split));
     const { own, other } = stampsOf(document);
     builder.stamps.own += own;
     builder.stamps.other += other;

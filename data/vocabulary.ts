@@ -4,7 +4,7 @@
  * @module
  */
 import code from "./compiled/words.wasm" with { type: "bytes" };
-import { ChunkedArray } from "./growing.ts";
+import { ChunkedArray, type GrowingArray } from "./growing.ts";
 import { DataError } from "./lines.ts";
 import { bytesOf, textOf } from "./text_bytes.ts";
 import { firstWordId, unknownId } from "./words.ts";
@@ -39,11 +39,10 @@ export interface AddOptions {
 interface Functions {
   textAddress(length: number): number;
   numbersAddress(): number;
-  hashesAddress(): number;
   slotsAddress(): number;
   slotCount(): number;
   wordCount(): number;
-  hashText(length: number): void;
+  hashText(length: number): number;
   begin(length: number): void;
   next(count: boolean, fold: boolean): number;
   more(): number;
@@ -90,14 +89,14 @@ export class WordNumbers {
   }
 
   /**
-   * 128 bits of hash of the text read, before its words are numbered: two of a million different
-   * texts share one with a chance of 10⁻²⁷. Half of a tokenizer's time on short texts would go into
-   * starting and ending cryptographic hashes.
+   * 64 bits of hash of the text read, before its words are numbered, as two values of 32: two of a
+   * million different texts share one with a chance of 3 · 10⁻⁸. Half of a tokenizer's time on short texts would
+   * go into starting and ending cryptographic hashes.
    */
-  hash(): string {
-    this.#table.hashText(this.#length);
-    const at = this.#table.hashesAddress();
-    return String.fromCharCode(...new Uint16Array(this.#memory.buffer, at, 8));
+  hash(into: GrowingArray): void {
+    const at = this.#table.hashText(this.#length) / 4;
+    into.push(this.#values[at]!);
+    into.push(this.#values[at + 1]!);
   }
 
   /**
@@ -113,14 +112,14 @@ export class WordNumbers {
     do {
       const found = this.#within(() => table.next(count, this.#lowercase));
       if (words < limit) {
-        into.append(this.#values.subarray(at, at + Math.min(found, limit - words)));
+        into.append(this.#values, at, at + Math.min(found, limit - words));
       }
       words += found;
     } while (table.more());
     return words;
   }
 
-  /** Runs what may enlarge the memory, which makes its views useless. */
+  /** Runs what may enlarge the memory, which makes its views empty. */
   #within<T>(run: () => T): T {
     try {
       return run();
@@ -131,7 +130,7 @@ export class WordNumbers {
         { cause },
       );
     } finally {
-      if (this.#bytes.buffer !== this.#memory.buffer) {
+      if (this.#bytes.length === 0) {
         this.#bytes = new Uint8Array(this.#memory.buffer);
         this.#values = new Uint32Array(this.#memory.buffer);
       }
@@ -152,15 +151,13 @@ export class WordNumbers {
         Math.min((values[to + rankAt]! - 1) >>> 0, (values[from + rankAt]! - 1) >>> 0);
       values[from + countAt] = 0;
     }
-    const numbers = mostFrequent(
-      records.map((record) => values[record + countAt]!),
-      records.map((record) => values[record + rankAt]!),
-      Math.max(1, minFrequency),
-    ).subarray(0, Math.max(0, maxSize - firstWordId));
+    const numbers = this.#mostFrequent(records, Math.max(1, minFrequency))
+      .subarray(0, Math.max(0, maxSize - firstWordId));
     const ids = new Uint32Array(records.length).fill(unknownId);
-    for (const [i, number] of numbers.entries()) ids[number] = i + firstWordId;
+    for (let i = 0; i < numbers.length; i++) ids[numbers[i]!] = i + firstWordId;
     for (const [spelling, word] of same) ids[spelling] = ids[word]!;
-    return { words: this.#texts(numbers.map((number) => records[number]!)), ids };
+    const lines = this.#lines(numbers.map((number) => records[number]!));
+    return { words: lines === "" ? [] : lines.split("\n"), ids };
   }
 
   /** Where in `#values` each word's record is, by number. */
@@ -179,52 +176,55 @@ export class WordNumbers {
   /** Numbers of words that lower-casing changes, each with that of the word it becomes. */
   #lowercased(): [spelling: number, word: number][] {
     const wide = this.#records().filter((record) => this.#values[record + wideAt] === 1);
-    const numbers = wide.map((record) => this.#values[record]!);
-    const words = this.#texts(wide);
+    const lines = this.#lines(wide);
+    // Of all words at once: what a letter becomes depends on none beyond whitespace.
+    const becomes = lines.toLowerCase().split("\n");
+    const spellings = lines.split("\n");
+    const changed = [...spellings.keys()].filter((i) => becomes[i] !== spellings[i]);
     const into = new ChunkedArray();
-    const changed: number[] = [];
-    for (const [i, word] of words.entries()) {
-      const lower = word.toLowerCase();
-      if (lower === word) continue;
-      changed.push(numbers[i]!);
-      this.read(bytesOf(lower));
-      this.add({ count: false, limit: 1, into });
-    }
-    const becomes = Array.from(into.drain(), (piece) => [...piece]).flat();
-    return changed.map((number, i) => [number, becomes[i]!]);
+    this.read(bytesOf(changed.map((i) => becomes[i]).join("\n")));
+    this.add({ count: false, limit: changed.length, into });
+    const words = Array.from(into.drain(), (piece) => [...piece]).flat();
+    return changed.map((i, at) => [this.#values[wide[i]!]!, words[at]!]);
   }
 
-  /** The words of records. */
-  #texts(records: Uint32Array): string[] {
-    if (records.length === 0) return [];
-    const length = (record: number) => this.#values[record + lengthAt]!;
-    const bytes = new Uint8Array(records.reduce((sum, record) => sum + length(record) + 1, 0));
+  /** The words of records, one a line: none holds whitespace. */
+  #lines(records: Uint32Array): string {
+    const values = this.#values;
+    const bytes = this.#bytes;
+    let length = 0;
+    for (let i = 0; i < records.length; i++) length += values[records[i]! + lengthAt]! + 1;
+    const lines = new Uint8Array(length);
     let at = 0;
-    for (const record of records) {
-      const start = (record + recordValues) * 4;
-      bytes.set(this.#bytes.subarray(start, start + length(record)), at);
-      at += length(record);
-      // No word holds whitespace.
-      bytes[at++] = newline;
+    for (let i = 0; i < records.length; i++) {
+      const start = (records[i]! + recordValues) * 4;
+      const end = start + values[records[i]! + lengthAt]!;
+      for (let from = start; from < end; from++) lines[at++] = bytes[from]!;
+      lines[at++] = newline;
     }
-    return textOf(bytes.subarray(0, -1)).split("\n");
+    return textOf(lines.subarray(0, -1));
   }
-}
 
-/** Numbers of the words counted at least `min` times, the most frequent first, then the first counted. */
-function mostFrequent(counts: Uint32Array, ranks: Uint32Array, min: number): Uint32Array {
-  const chosen = counts.reduce((sum, count) => sum + (count >= min ? 1 : 0), 0);
-  // Sorted as integers of 64 bits, whose upper half falls with the count and whose lower is the rank.
-  const keys = new BigUint64Array(chosen);
-  const halves = new Uint32Array(keys.buffer);
-  const numbers = new Uint32Array(ranks.reduce((most, rank) => Math.max(most, rank), 0) + 1);
-  let at = 0;
-  for (const [number, count] of counts.entries()) {
-    if (count < min) continue;
-    numbers[ranks[number]!] = number;
-    halves[at++] = ranks[number]!;
-    halves[at++] = ~count;
+  /** Numbers of the words counted at least `min` times, the most frequent first, then the first counted. */
+  #mostFrequent(records: Uint32Array, min: number): Uint32Array {
+    const values = this.#values;
+    // Sorted as integers of 64 bits, whose upper half falls with the count and whose lower is the rank.
+    const keys = new BigUint64Array(records.length);
+    const halves = new Uint32Array(keys.buffer);
+    const numbers = new Uint32Array(records.length + 1);
+    let chosen = 0;
+    for (let number = 0; number < records.length; number++) {
+      const count = values[records[number]! + countAt]!;
+      if (count < min) continue;
+      const rank = values[records[number]! + rankAt]!;
+      numbers[rank] = number;
+      halves[2 * chosen] = rank;
+      halves[2 * chosen + 1] = ~count;
+      chosen += 1;
+    }
+    keys.subarray(0, chosen).sort();
+    const sorted = new Uint32Array(chosen);
+    for (let i = 0; i < chosen; i++) sorted[i] = numbers[halves[2 * i]!]!;
+    return sorted;
   }
-  keys.sort();
-  return new Uint32Array(chosen).map((_, i) => numbers[halves[2 * i]!]!);
 }

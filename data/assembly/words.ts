@@ -31,7 +31,7 @@ let text: u32 = 0, textRoom: u32 = 0;
 const numbers: u32 = allocate(WORDS * 4);
 /** Words found: where each starts and ends, its hash, and the record in the slot where that leads: u32. */
 const found: u32 = allocate(WORDS * FOUND);
-const hashes: u32 = allocate(16);
+const hashed: u32 = allocate(8);
 /** The text at hand: what is read next, where a word may have begun, its end. */
 let at: u32 = 0, start: u32 = 0, end: u32 = 0;
 /** Bits of whitespace that reaches into the next bytes. */
@@ -48,12 +48,9 @@ export function textAddress(length: u32): u32 {
   return text;
 }
 
-/** Where numbers, and hashes of a text, are found. */
+/** Where numbers are found. */
 export function numbersAddress(): u32 {
   return numbers;
-}
-export function hashesAddress(): u32 {
-  return hashes;
 }
 export function slotsAddress(): u32 {
   return slots;
@@ -66,19 +63,19 @@ export function wordCount(): u32 {
   return size;
 }
 
-/** Two hashes of 64 bits of the text's first `length` bytes. */
-export function hashText(length: u32): void {
+/** Where a hash of 64 bits of the text's first `length` bytes then is. */
+export function hashText(length: u32): u32 {
   store<u64>(text + length, 0);
-  let a: u64 = length, b: u64 = ~a;
-  for (let p: u32 = text; p < text + length; p += 8) {
-    const bytes = load<u64>(p);
-    a = (a ^ bytes) * FACTOR;
-    a ^= a >> 32;
-    b = (rotl<u64>(b, 29) + bytes) * 0xd6e8feb86659fd93;
-    b ^= b >> 29;
-  }
-  store<u64>(hashes, a);
-  store<u64>(hashes, b, 8);
+  let hash: u64 = length;
+  for (let p: u32 = text; p < text + length; p += 8) hash = mixed(hash, load<u64>(p));
+  store<u64>(hashed, mixed(hash, 0));
+  return hashed;
+}
+
+/** A hash and 8 more bytes; for each hash no two bytes give the same. */
+function mixed(hash: u64, bytes: u64): u64 {
+  hash = (hash ^ bytes) * FACTOR;
+  return hash ^ (hash >> 32);
 }
 
 /** Starts on the text's first `length` bytes. */
@@ -207,12 +204,9 @@ function eightBytes(p: u32, to: u32): u64 {
 
 /** A word's hash. */
 function hashOf(from: u32, to: u32): u32 {
-  let mixed: u64 = to - from;
-  for (let p = from; p < to; p += 8) {
-    mixed = (mixed ^ eightBytes(p, to)) * FACTOR;
-    mixed ^= mixed >> 32;
-  }
-  return u32(mixed);
+  let hash: u64 = to - from;
+  for (let p = from; p < to; p += 8) hash = mixed(hash, eightBytes(p, to));
+  return u32(hash);
 }
 
 /** The number of a word, which is given one if it is new. */
