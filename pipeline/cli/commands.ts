@@ -234,8 +234,10 @@ export const FLAGS = {
   },
   key: {
     argument: "FILE",
-    help: "Ed25519 key in PEM: the private one signs, the public one checks",
-    commands: ["export", "sign"],
+    help:
+      "Ed25519 key in PEM: the private one signs, the public one checks; audit: every lock must " +
+      "be signed by it",
+    commands: ["export", "sign", "audit"],
     values: "files",
   },
   check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },
@@ -259,6 +261,11 @@ export const FLAGS = {
     values: ON_REQUEST,
   },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
+  against: {
+    argument: "COMMIT",
+    help: "compare locks, the latest runs' results and what of outputs/ is in git with a commit",
+    commands: ["audit"],
+  },
   page: {
     argument: "FILE",
     help: "write the comparison as an HTML page too",

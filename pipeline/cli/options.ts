@@ -36,6 +36,8 @@ export interface Options {
   readonly to?: string;
   readonly output?: string;
   readonly key?: string;
+  /** A git revision. */
+  readonly against?: string;
   readonly check: boolean;
   readonly overwrite: boolean;
   readonly delete: boolean;
@@ -193,6 +195,7 @@ function parseValues(
     to: values.text("to"),
     output: values.text("output"),
     key: values.text("key"),
+    against: values.text("against"),
     format: command === "metrics" || command === "graph" || command === "export"
       ? values.choice<string>("format", FORMATS[command])
       : undefined,
