@@ -35,6 +35,10 @@ export interface Options {
   readonly format?: string;
   readonly to?: string;
   readonly output?: string;
+  readonly key?: string;
+  /** A git revision. */
+  readonly against?: string;
+  readonly check: boolean;
   readonly overwrite: boolean;
   readonly delete: boolean;
   /** How many recorded runs keep all that they made. */
@@ -190,7 +194,9 @@ function parseValues(
     page: values.text("page"),
     to: values.text("to"),
     output: values.text("output"),
-    format: command === "metrics" || command === "graph"
+    key: values.text("key"),
+    against: values.text("against"),
+    format: command === "metrics" || command === "graph" || command === "export"
       ? values.choice<string>("format", FORMATS[command])
       : undefined,
   };
@@ -218,6 +224,7 @@ function parseValues(
     all: values.has("all"),
     calibrate: values.has("calibrate"),
     follow: values.has("follow"),
+    check: values.has("check"),
     overwrite: values.has("overwrite"),
     delete: values.has("delete"),
     latest: values.integer("latest", { or: Infinity, min: 0 }),
