@@ -21,6 +21,8 @@ export interface Operand {
   readonly values?: Values;
   /** Whether the command does without. */
   readonly optional?: boolean;
+  /** Whether there may be several. */
+  readonly repeated?: boolean;
 }
 
 interface CommandSpec {
@@ -58,6 +60,19 @@ const SPECS = {
   audit: {
     summary:
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
+  },
+  bundle: {
+    summary:
+      "write the audit file of a run: lock, traces, code, metrics, tables and small artifacts",
+    operands: [{ name: "EXPERIMENT[.PROFILE]", values: "experiments", optional: true }],
+  },
+  verify: {
+    summary:
+      "check an audit file: every digest, every key, and that tables and verdicts come out again",
+    operands: [
+      { name: "FILE", values: "files" },
+      { name: "INSTANCE", optional: true, repeated: true },
+    ],
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
@@ -101,7 +116,7 @@ const RUNS = ["reproduce", "plan", "why", "status"] as const;
 /** The commands that read what a run left. */
 const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "serve"] as const;
+const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "bundle", "serve"] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
@@ -111,13 +126,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle"],
     values: "profiles",
   },
   set: {
@@ -191,7 +206,19 @@ export const FLAGS = {
   to: {
     argument: "PATH",
     help: "file to write; for a folder output a folder",
-    commands: ["export"],
+    commands: ["export", "bundle"],
+    values: "files",
+  },
+  largest: {
+    argument: "SIZE",
+    help:
+      "leave larger artifacts out, 500kB, 20MB (default: 1MB), but for what tables and verdicts are made from",
+    commands: ["bundle"],
+  },
+  lock: {
+    argument: "FILE",
+    help: "a lock that the run's must equal, such as that of a commit you trust",
+    commands: ["verify"],
     values: "files",
   },
   output: {
@@ -199,7 +226,7 @@ export const FLAGS = {
     help: "output of the instance, if it has several",
     commands: ["export"],
   },
-  overwrite: { help: "replace what is at --to", commands: ["export"] },
+  overwrite: { help: "replace what is at --to", commands: ["export", "bundle"] },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {
     argument: "FILE",
@@ -225,7 +252,7 @@ export const FLAGS = {
   },
   json: {
     help: "print one JSON object a line instead of text, errors too",
-    commands: [...STORED, "graph", "doctor", "version"],
+    commands: [...STORED, "verify", "graph", "doctor", "version"],
   },
   help: { short: "h", help: "show this", commands: COMMAND_NAMES },
 } as const satisfies Readonly<Record<string, Flag>>;

@@ -41,6 +41,9 @@ export interface Options {
   readonly json: boolean;
   readonly page?: string;
   readonly port: number;
+  /** Bytes. */
+  readonly largest: number;
+  readonly lock?: string;
 }
 
 const NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
@@ -106,7 +109,8 @@ function checkOperands(command: Command, operands: readonly string[]): void {
   const taken = COMMANDS[command].operands ?? [];
   // The command itself asks for an instance: it can name one.
   const required = taken.filter(({ optional, values }) => !optional && values !== "instances");
-  if (operands.length >= required.length && operands.length <= taken.length) return;
+  const max = taken.some(({ repeated }) => repeated) ? Infinity : taken.length;
+  if (operands.length >= required.length && operands.length <= max) return;
   const wanted = taken.map(({ name }) => name).join(" and ") || "no arguments";
   const found = operands.join(" ");
   const hint = taken.length === 0 && flag("only").commands.includes(command)
@@ -151,6 +155,18 @@ class Values {
     );
   }
 
+  /** Bytes. */
+  size(name: keyof typeof FLAGS, { or }: { or: number }): number {
+    const text = this.text(name);
+    if (text === undefined) return or;
+    const [, value, unit = ""] = /^(\d+(?:\.\d+)?) ?(B|kB|MB|GB)?$/.exec(text) ?? [];
+    const factor = { "": 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+    if (value !== undefined && factor !== undefined) return Number(value) * factor;
+    throw new UsageError(
+      `Cannot use --${name} ${text}: it must be a size such as 500kB, 20MB or 1GB`,
+    );
+  }
+
   choice<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T {
     const value = this.text(name) ?? choices[0]!;
     const found = choices.find((choice) => choice === value);
@@ -171,6 +187,7 @@ function parseValues(
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
     outputs: values.text("outputs"),
     page: values.text("page"),
+    lock: values.text("lock"),
     to: values.text("to"),
     output: values.text("output"),
     format: command === "metrics" || command === "graph"
@@ -194,6 +211,7 @@ function parseValues(
     backend: values.choice("backend", BACKEND_CHOICES),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
+    largest: values.size("largest", { or: 1e6 }),
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),

@@ -1,0 +1,45 @@
+/**
+ * `verify FILE [INSTANCE…]`: verifies an audit file.
+ *
+ * @module
+ */
+import { lookAt } from "../files.ts";
+import { UsageError } from "../errors.ts";
+import { expressionOf } from "../pattern.ts";
+import { stepText, verifiedText } from "../replay/text.ts";
+import { verify, type VerifyOptions } from "../replay/verify.ts";
+import { wrapping } from "./layout.ts";
+import type { Options } from "./options.ts";
+import type { Print, Project } from "./project.ts";
+
+/** Prints what is wrong with an audit file, and what it is; 1 if anything is. */
+export async function verifyFile(_: Project, options: Options, print: Print): Promise<number> {
+  const [path = "", ...patterns] = options.operands;
+  const wanted = patterns.map(expressionOf);
+  const say = wrapping(print);
+  const how: VerifyOptions = {
+    ...(wanted.length > 0 ? { again: (name) => wanted.some((one) => one.test(name)) } : {}),
+    ...(options.lock === undefined ? {} : { lock: new TextDecoder().decode(read(options.lock)) }),
+    onStep(step) {
+      const line = stepText(step);
+      if (!options.json && line !== undefined) say(line);
+    },
+  };
+  const verified = await verify(read(path), how);
+  if (options.json) {
+    const { findings, repeated, index, ...whole } = verified;
+    for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
+    for (const { findings: _, ...each } of repeated) {
+      print(JSON.stringify({ event: "again", ...each }));
+    }
+    const run = index === undefined ? undefined : `${index.experiment}.${index.profile}`;
+    print(JSON.stringify({ event: "verified", ...whole, run, findings: findings.length }));
+  } else for (const line of verifiedText(verified)) say(line);
+  return verified.findings.length === 0 ? 0 : 1;
+}
+
+function read(path: string): Uint8Array<ArrayBuffer> {
+  const found = lookAt(path)?.kind ?? "nothing";
+  if (found === "a file" || found === "a symbolic link") return Deno.readFileSync(path);
+  throw new UsageError(`Cannot verify ${path}: it must be a file, found ${found}`);
+}
