@@ -71,7 +71,7 @@ const SPECS = {
       "check an audit file: every digest, every key, and that tables and verdicts come out again",
     operands: [
       { name: "FILE", values: "files" },
-      { name: "INSTANCE", optional: true, repeated: true },
+      { name: "INSTANCE", values: "instances", optional: true, repeated: true },
     ],
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
@@ -116,7 +116,16 @@ const RUNS = ["reproduce", "plan", "why", "status"] as const;
 /** The commands that read what a run left. */
 const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "bundle", "serve"] as const;
+const STORED = [
+  ...RUNS,
+  ...RECORDS,
+  "diff",
+  "trace",
+  "audit",
+  "bundle",
+  "verify",
+  "serve",
+] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
@@ -126,13 +135,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle", "verify"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle", "verify"],
     values: "profiles",
   },
   set: {
@@ -226,12 +235,17 @@ export const FLAGS = {
     help: "output of the instance, if it has several",
     commands: ["export"],
   },
-  overwrite: { help: "replace what is at --to", commands: ["export", "bundle"] },
+  overwrite: {
+    help: "replace what is at --to or --page",
+    commands: ["export", "bundle", "verify"],
+  },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {
     argument: "FILE",
-    help: "write the comparison as an HTML page too",
-    commands: ["diff"],
+    help:
+      "HTML page to write: of diff, the comparison; of verify, one that runs the instances named (and no " +
+      "FILE) again in a browser, from the latest run",
+    commands: ["diff", "verify"],
     values: "files",
   },
   port: {
@@ -252,7 +266,7 @@ export const FLAGS = {
   },
   json: {
     help: "print one JSON object a line instead of text, errors too",
-    commands: [...STORED, "verify", "graph", "doctor", "version"],
+    commands: [...STORED, "graph", "doctor", "version"],
   },
   help: { short: "h", help: "show this", commands: COMMAND_NAMES },
 } as const satisfies Readonly<Record<string, Flag>>;

@@ -1,5 +1,5 @@
 /**
- * `verify FILE [INSTANCE…]`: verifies an audit file.
+ * `verify FILE [INSTANCE…]`: verifies an audit file; with `--page`, writes a page that does.
  *
  * @module
  */
@@ -13,7 +13,16 @@ import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 
 /** Prints what is wrong with an audit file, and what it is; 1 if anything is. */
-export async function verifyFile(_: Project, options: Options, print: Print): Promise<number> {
+export async function verifyFile(
+  project: Project,
+  options: Options,
+  print: Print,
+): Promise<number> {
+  if (options.page !== undefined) {
+    const { writePage } = await import("./verify_page.ts");
+    await writePage(project, options, print);
+    return 0;
+  }
   const [path = "", ...patterns] = options.operands;
   const wanted = patterns.map(expressionOf);
   const say = wrapping(print);

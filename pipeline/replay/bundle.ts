@@ -12,7 +12,7 @@ import { seal } from "../store/sealed.ts";
 import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
 import { lockOf } from "./records.ts";
 import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
-import { gathers, type Use, usesOf } from "./uses.ts";
+import { type Choice, type Use, usesOf } from "./uses.ts";
 
 /** Where a run's records are read from. */
 export interface Source {
@@ -25,8 +25,10 @@ export interface Source {
 export interface BundleOptions {
   /** Artifacts of more bytes stay out, but for what tables and verdicts are made from. */
   readonly largestBytes: number;
-  /** Instances of which everything is taken that running them again needs. */
-  readonly chosen?: (trace: Trace, instance: string) => boolean;
+  /** Instances of which everything is taken that running them again needs; by default those that gather. */
+  readonly chosen?: Choice;
+  /** Instances of which the code is taken; by default all. */
+  readonly code?: Choice;
   /** What else is said of the run: names start with `certificates/`. */
   readonly certificates?: readonly Member[];
 }
@@ -47,7 +49,7 @@ export interface Bundled {
 export async function bundle(
   run: Pick<LatestRun, "experiment" | "profile" | "backend" | "set" | "commit" | "keys">,
   source: Source,
-  { largestBytes, chosen = gathers, certificates = [] }: BundleOptions,
+  { largestBytes, certificates = [], ...choices }: BundleOptions,
 ): Promise<Bundled> {
   const traces = new Map<string, Trace>();
   for (const [instance, key] of Object.entries(run.keys)) {
@@ -57,16 +59,17 @@ export async function bundle(
   }
   const blobs = new Map<Sha256, Use>();
   const manifest = manifestsOf(source);
-  for (const use of usesOf(traces, { manifest, chosen })) {
+  for (const use of usesOf(traces, { manifest, ...choices })) {
     const known = blobs.get(use.sha256);
-    if (known === undefined || use.always) {
-      blobs.set(use.sha256, { ...use, ...known, always: use.always });
+    if (known === undefined || use.always && !known.always) {
+      // Of a stage's own code no trace gives the size.
+      const bytes = use.bytes ?? known?.bytes ?? source.blob(use.sha256)?.length ?? 0;
+      blobs.set(use.sha256, { ...use, bytes });
     }
   }
-  const [taken, left] = [[], []] as [Use[], Use[]];
-  for (const use of blobs.values()) {
-    (use.always || (use.bytes ?? 0) <= largestBytes ? taken : left).push(use);
-  }
+  const isTaken = ({ always, bytes = 0 }: Use) => always || bytes <= largestBytes;
+  const taken = [...blobs.values()].filter(isTaken);
+  const left = [...blobs.values()].filter((use) => !isTaken(use));
   const bySha = (a: Use, b: Use) => a.sha256 < b.sha256 ? -1 : 1;
   const texts = membersOf(run, traces, certificates);
   const files = [

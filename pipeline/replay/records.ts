@@ -244,7 +244,7 @@ function checkBlobs(
   for (const use of usesOf(traces, { manifest: (digest) => manifests.get(digest) })) {
     const path = `blobs/${use.sha256}`, content = files.get(path);
     const where = `${path}, ${use.of}`;
-    const size = content?.length ?? (use.always ? undefined : index.leftOut[use.sha256]);
+    const size = content?.length ?? index.leftOut[use.sha256];
     if (size === undefined) report({ what: "blob", where, expected: "there", found: "nothing" });
     else if (use.bytes !== undefined && size !== use.bytes) {
       report({ what: "blob", where, expected: `${use.bytes} bytes`, found: `${size}` });

@@ -14,9 +14,9 @@ import type { Task, TaskInput } from "../run/executor.ts";
 import type { Backend, StageProgress } from "../stage.ts";
 import { isRecordOf, isText } from "../store/shape.ts";
 import { codeOf, type Manifest, manifestText, toManifest, type Trace } from "../store/trace.ts";
-import { link, workerUrl } from "./modules.ts";
+import { inWorker, STAGE_MODULE, type WrittenFiles } from "./in_worker.ts";
 import { paramsOf } from "./params.ts";
-import type { Assignment, Message } from "./worker/worker.ts";
+import type { Assignment } from "./worker/worker.ts";
 
 /** What there is to run instances again with. */
 export interface Material {
@@ -45,8 +45,6 @@ export interface ReplayedOutput {
 export interface ReplayOptions {
   readonly onProgress?: (progress: StageProgress) => void;
   readonly signal?: AbortSignal;
-  /** The code to run in place of the trace's. */
-  readonly code?: { readonly code: Sha256; readonly packages?: Sha256 };
 }
 
 /** What an instance lacks to run again here; empty if it can. */
@@ -88,28 +86,22 @@ export async function replay(
     throw new LockstepError(`Cannot run ${trace.instance} again: it needs ${missing.join(", ")}`);
   }
   options.signal?.throwIfAborted();
-  using linked = link(codeIn(options.code ?? codeOf(trace), material), "stage.mjs");
   const begun = performance.now();
-  const { files, metrics } = await inWorker({
-    ...assignmentOf(trace, material),
-    module: linked.url,
-  }, options);
+  const { files, metrics } = await inWorker(
+    { modules: codeIn(trace, material), assignment: assignmentOf(trace, material) },
+    options,
+  );
   const seconds = (performance.now() - begun) / 1000;
   return { outputs: outputsIn(trace, files), metrics, seconds };
 }
 
 /** The texts of a stage's modules. */
-function codeIn(
-  { code, packages }: { readonly code: Sha256; readonly packages?: Sha256 },
-  material: Material,
-): Map<string, string> {
+function codeIn(trace: Trace, material: Material): Map<string, string> {
+  const { code, packages } = codeOf(trace);
   const text = (digest: string) => new TextDecoder().decode(material.blob(digest));
-  const modules = new Map([["stage.mjs", text(code)]]);
-  for (
-    const [name, { sha256 }] of Object.entries(
-      packages === undefined ? {} : manifestIn(packages, material),
-    )
-  ) {
+  const modules = new Map([[STAGE_MODULE, text(code)]]);
+  const held = packages === undefined ? {} : manifestIn(packages, material);
+  for (const [name, { sha256 }] of Object.entries(held)) {
     modules.set(`${PACKAGES_FOLDER}/${name}`, text(sha256));
   }
   return modules;
@@ -148,7 +140,7 @@ export function coordinatesOf(label: string): Record<string, string> | undefined
   }
 }
 
-function assignmentOf(trace: Trace, material: Material): Omit<Assignment, "module"> {
+function assignmentOf(trace: Trace, material: Material): Assignment {
   const { stage, ingredients } = trace;
   const files: [string, Uint8Array<ArrayBuffer>][] = [];
   const place = (digest: string): string => {
@@ -194,50 +186,9 @@ function assignmentOf(trace: Trace, material: Material): Omit<Assignment, "modul
   };
 }
 
-/** Sends a worker its assignment, and waits for what it leaves. */
-async function inWorker(
-  assignment: Assignment,
-  { onProgress = () => {}, signal }: ReplayOptions,
-): Promise<
-  { files: Extract<Message, { type: "done" }>["files"]; metrics: Record<string, number> }
-> {
-  const { promise, resolve, reject } = Promise.withResolvers<
-    Extract<Message, { type: "done" }>["files"]
-  >();
-  // Deno's own option, which browsers pass over: it has no right to anything.
-  const options = { type: "module", deno: { permissions: "none" } } as WorkerOptions;
-  const worker = new Worker(workerUrl(), options);
-  const metrics = new Map<string, number>();
-  let printed = "";
-  const fail = (what: string) => {
-    const log = printed === "" ? "" : `\nIt printed:\n${printed.slice(-2000)}`;
-    reject(new LockstepError(`Cannot run ${assignment.task.stage} again: ${what}${log}`));
-  };
-  worker.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data.type === "ready") worker.postMessage(assignment);
-    else if (data.type === "progress") onProgress(data.progress);
-    else if (data.type === "metric") metrics.set(data.name, data.value);
-    else if (data.type === "log") printed += `${data.text}\n`;
-    else if (data.type === "done") resolve(data.files);
-    else fail(data.message);
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    fail(event.message ?? "its worker could not be started");
-  };
-  const stop = () => reject(signal!.reason);
-  signal?.addEventListener("abort", stop);
-  try {
-    return { files: await promise, metrics: Object.fromEntries(metrics) };
-  } finally {
-    signal?.removeEventListener("abort", stop);
-    worker.terminate();
-  }
-}
-
 function outputsIn(
   trace: Trace,
-  files: Extract<Message, { type: "done" }>["files"],
+  files: WrittenFiles,
 ): Record<string, ReplayedOutput> {
   const outputs: Record<string, ReplayedOutput> = {};
   for (const [name, { kind }] of Object.entries(trace.outputs)) {

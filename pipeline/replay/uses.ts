@@ -14,8 +14,8 @@ export interface Use {
   readonly of: string;
   readonly bytes?: number;
   /**
-   * Whether an audit file holds it whatever its size: code, lists of files, and what tables and
-   * verdicts are made from.
+   * Whether an audit file holds it whatever its size: lists of files, code, and what chosen instances
+   * are made from and make.
    */
   readonly always: boolean;
 }
@@ -30,40 +30,48 @@ export function gathers(trace: Trace): boolean {
     inputsIn(trace).some(({ label }) => label !== undefined);
 }
 
+/** Whether an instance is to be run again by whoever has the file. */
+export type Choice = (trace: Trace, instance: string) => boolean;
+
 /**
  * All that some traces name. Of a folder whose list is unknown, the list alone.
  *
- * @param chosen Whether an instance is to run again: what it needs is always there.
+ * @param options.chosen By default those that gather.
+ * @param options.code Of which instances the code is to be there; by default of all.
  */
 export function* usesOf(
   traces: ReadonlyMap<string, Trace>,
-  { manifest, chosen = gathers }: {
+  { manifest, chosen = gathers, code: hasCode = () => true }: {
     readonly manifest: (digest: string) => Manifest | undefined;
-    readonly chosen?: (trace: Trace, instance: string) => boolean;
+    readonly chosen?: Choice;
+    readonly code?: Choice;
   },
 ): Generator<Use> {
   const always = new Set<string>();
   for (const [instance, trace] of traces) {
+    const { code, packages = code } = codeOf(trace);
+    if (hasCode(trace, instance)) always.add(code).add(packages);
     if (!chosen(trace, instance)) continue;
-    const named = inputsIn(trace).map(({ digest }) => digest);
-    for (const digest of [...named, ...Object.values(trace.outputs).map(({ sha256 }) => sha256)]) {
-      always.add(digest);
-    }
+    for (const { digest } of inputsIn(trace)) always.add(digest);
+    for (const { sha256 } of Object.values(trace.outputs)) always.add(sha256);
   }
-  function* folder(sha256: Sha256, of: string, isAlways: boolean): Generator<Use> {
+  const file = (sha256: Sha256, of: string, bytes?: number): Use => {
+    return { sha256, of, always: always.has(sha256), ...(bytes === undefined ? {} : { bytes }) };
+  };
+  function* folder(sha256: Sha256, of: string): Generator<Use> {
     yield { sha256, of, always: true };
     for (const [path, entry] of Object.entries(manifest(sha256) ?? {})) {
-      yield { ...entry, of: `${path} in ${of}`, always: isAlways };
+      yield { ...entry, of: `${path} in ${of}`, always: always.has(sha256) };
     }
   }
   for (const [instance, trace] of traces) {
     const { code, packages } = codeOf(trace);
-    yield { sha256: code, of: `code of ${instance}`, always: true };
-    if (packages !== undefined) yield* folder(packages, `packages of ${instance}`, true);
+    yield file(code, `code of ${instance}`);
+    if (packages !== undefined) yield* folder(packages, `packages of ${instance}`);
     for (const [name, { kind, sha256, bytes }] of Object.entries(trace.outputs)) {
-      const of = `${name} of ${instance}`, isAlways = always.has(sha256);
-      if (kind === "folder") yield* folder(sha256, of, isAlways);
-      else yield { sha256, of, bytes, always: isAlways };
+      const of = `${name} of ${instance}`;
+      if (kind === "folder") yield* folder(sha256, of);
+      else yield file(sha256, of, bytes);
     }
   }
 }

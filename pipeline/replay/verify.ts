@@ -62,11 +62,17 @@ export interface Verified {
   readonly repeated: readonly Repeated[];
 }
 
-/** Verifies an audit file. Whatever is wrong with it is a finding. */
-export async function verify(
+/** An audit file whose records were checked. */
+export interface Inspected extends Omit<Verified, "repeated"> {
+  /** Absent if the file is no audit file. */
+  readonly records?: Records;
+}
+
+/** Checks what an audit file's records must agree on, and runs nothing. */
+export function inspect(
   bytes: Uint8Array<ArrayBuffer>,
-  options: VerifyOptions = {},
-): Promise<Verified> {
+  { lock }: Pick<VerifyOptions, "lock"> = {},
+): Inspected {
   const whole = { sha256: sha256(bytes), bytes: bytes.length };
   const findings: Finding[] = [];
   const report = (finding: Finding) => void findings.push(finding);
@@ -75,27 +81,31 @@ export async function verify(
     file = readAuditFile(bytes);
   } catch (error) {
     if (!(error instanceof LockstepError)) throw error;
-    const found = error.message;
-    const where = "the file";
-    return {
-      ...whole,
-      repeated: [],
-      findings: [{ what: "file", where, expected: "an audit file", found }],
-    };
+    report({ what: "file", where: "the file", expected: "an audit file", found: error.message });
+    return { ...whole, findings };
   }
   const records = checkRecords(file, report);
-  if (options.lock !== undefined) checkAgainst(options.lock, file, report);
+  if (lock !== undefined) checkAgainst(lock, file, report);
+  return { ...whole, findings, index: file.index, root: file.root, records };
+}
+
+/** Verifies an audit file. Whatever is wrong with it is a finding. */
+export async function verify(
+  bytes: Uint8Array<ArrayBuffer>,
+  options: VerifyOptions = {},
+): Promise<Verified> {
   const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
+  const { records, ...inspected } = inspect(bytes, options);
   const repeated: Repeated[] = [];
-  for (const [instance, trace] of records.traces) {
+  for (const [instance, trace] of records?.traces ?? []) {
     if (!again(instance, trace)) continue;
     onStep({ instance });
-    const result = await repeat(instance, records, (progress) => onStep({ instance, progress }));
+    const result = await repeat(instance, records!, (progress) => onStep({ instance, progress }));
     onStep({ instance, result });
     repeated.push(result);
-    findings.push(...result.findings);
   }
-  return { ...whole, findings, index: file.index, root: file.root, repeated };
+  const findings = [...inspected.findings, ...repeated.flatMap((each) => each.findings)];
+  return { ...inspected, findings, repeated };
 }
 
 /** The run's lock must be one from elsewhere, or as much of it as the file is about. */

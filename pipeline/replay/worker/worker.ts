@@ -9,18 +9,15 @@ import { contextOf } from "../../run/executor/context.ts";
 import type { Run, StageProgress } from "../../stage.ts";
 import { denoOver, type Files } from "./files.ts";
 
-/** What a worker is sent: once. */
+/** What is to run. */
 export interface Assignment {
   readonly task: Task;
-  /** URL of the module that exports `run`. */
-  readonly module: string;
   readonly files: readonly (readonly [path: string, content: Uint8Array<ArrayBuffer>])[];
   readonly folders: readonly string[];
 }
 
 /** What a worker sends. The first of `done` and `failed` counts. */
 export type Message =
-  | { readonly type: "ready" }
   | { readonly type: "progress"; readonly progress: StageProgress }
   | { readonly type: "metric"; readonly name: string; readonly value: number }
   | { readonly type: "log"; readonly text: string }
@@ -30,10 +27,8 @@ export type Message =
   }
   | { readonly type: "failed"; readonly message: string };
 
-const scope = globalThis as unknown as {
-  postMessage(message: Message): void;
-  onmessage: ((event: { readonly data: Assignment }) => void) | null;
-};
+const scope = globalThis as unknown as { postMessage(message: Message): void };
+// Taken before a stage's code is loaded, which may replace it.
 const post = scope.postMessage.bind(scope);
 
 /** Globals that reach beyond the worker, or differ between machines. */
@@ -51,7 +46,11 @@ const Buffer = {
 };
 
 function confine(files: Files, { gpu }: { readonly gpu: boolean }): void {
-  for (const name of REMOVED) Reflect.deleteProperty(globalThis, name);
+  for (const name of REMOVED) {
+    Reflect.deleteProperty(globalThis, name);
+    // What its prototype has is hidden.
+    if (name in globalThis) Object.defineProperty(globalThis, name, { value: undefined });
+  }
   Object.defineProperty(globalThis, "Deno", { value: denoOver(files), configurable: true });
   Object.defineProperty(globalThis, "Buffer", { value: Buffer, configurable: true });
   const fixed = { hardwareConcurrency: 1, ...(gpu ? {} : { gpu: undefined }) };
@@ -63,7 +62,15 @@ function confine(files: Files, { gpu }: { readonly gpu: boolean }): void {
   }
 }
 
-async function work({ task, module, files: given, folders }: Assignment): Promise<void> {
+/**
+ * Runs a task and sends what it leaves.
+ *
+ * @param module URL of the module that exports `run`.
+ */
+export async function work(
+  { task, files: given, folders }: Assignment,
+  module: string,
+): Promise<void> {
   const files: Files = new Map([
     ...folders.map((path) => [path, undefined] as const),
     ...given,
@@ -81,14 +88,3 @@ async function work({ task, module, files: given, folders }: Assignment): Promis
   );
   post({ type: "done", files: written });
 }
-
-scope.onmessage = ({ data }) => {
-  scope.onmessage = null;
-  work(data).catch((error: unknown) => {
-    post({
-      type: "failed",
-      message: error instanceof Error ? error.stack ?? error.message : String(error),
-    });
-  });
-};
-post({ type: "ready" });
