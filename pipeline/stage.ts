@@ -40,6 +40,8 @@ export interface OutputSpec<P> {
   readonly measures?: Readonly<Record<string, readonly string[]>>;
   /** An input whose measures are in it, as they came. In no key. */
   readonly gathers?: string;
+  /** What kind of content it has, for inputs that take no other: `results`. In no key. */
+  readonly content?: string;
   /** Names of what params say is in it, by kind: `{ table: ["main"] }`, to be checked likewise. In no key. */
   readonly holds?: (params: P) => Names;
 }
@@ -50,6 +52,8 @@ export type Names = Readonly<Record<string, readonly string[]>>;
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
 export interface InputSpec {
   readonly many?: boolean;
+  /** The content that it takes; the wiring of anything else is refused. In no key. */
+  readonly content?: string;
 }
 
 /** What a stage may reach besides its inputs and its outputs. Everything else is refused. */

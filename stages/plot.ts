@@ -20,10 +20,11 @@ export type PlotParams = z.infer<typeof params>;
 export const plot = defineStage({
   name: "plot",
   params,
-  inputs: { results: {} },
+  inputs: { results: { content: "results" } },
   outputs: {
     figures: {
       kind: "folder",
+      content: "figures",
       exactness: "numeric",
       publish: () => "figures",
       holds: ({ figures }) => ({ figure: Object.keys(figures) }),

@@ -4,11 +4,11 @@
  *
  * @module
  */
+import { normal, streamKey } from "../../models/random.ts";
 import type { Claim } from "../spec/claims.ts";
-import { drawNormals } from "../statistics/draws.ts";
 import { alphaOf } from "../statistics/sample.ts";
 import { evidenceOf } from "./evidence.ts";
-import { type Asked, askedBy, type Prints } from "./expected.ts";
+import { type Asked, askedBy, comparisonsOf, type Prints } from "./expected.ts";
 import type { Chances, Verdict } from "./judged.ts";
 import { familyOf, ruleOn } from "./ruling.ts";
 
@@ -77,7 +77,7 @@ export function simulator(
 interface Drawn {
   readonly question: Asked["question"];
   readonly truth: number | null;
-  readonly terms: readonly { readonly scale: number; readonly drawn: Float64Array }[];
+  readonly terms: readonly { readonly scale: number; readonly drawn: Float32Array }[];
 }
 
 interface Simulated {
@@ -98,9 +98,9 @@ function sampleOf(
 }
 
 /** Standard normal numbers of every condition. */
-function drawConditions(asked: readonly Asked[], count: number): Map<string, Float64Array> {
+function drawConditions(asked: readonly Asked[], count: number): Map<string, Float32Array> {
   const keys = new Set(asked.flatMap(({ terms }) => terms.map(({ key }) => key)));
-  return new Map([...keys].map((key, stream) => [key, drawNormals(count, { seed: 1, stream })]));
+  return new Map([...keys].map((key) => [key, normal(streamKey(0, `chances/${key}`), count)]));
 }
 
 /** Each claim's chances of each verdict, by the paper's printed numbers alone. */
@@ -110,10 +110,12 @@ export function chancesOf(
 ): (Chances | null)[] {
   const simulate = simulator(claims, options);
   const [printed, none] = [simulate(AS_PRINTED), simulate(NO_EFFECT)];
-  return claims.map((_, index) => {
+  return claims.map((claim, index) => {
     const [right, without] = [printed[index]!, none[index]!];
     if (right === null || without === null) return null;
-    return { seeds: options.seeds, printed: shares(right), none: shares(without) };
+    const compares = comparisonsOf(claim).some(({ against }) => against !== null);
+    const { seeds } = options;
+    return { seeds, printed: shares(right), none: compares ? shares(without) : null };
   });
 }
 

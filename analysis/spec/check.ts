@@ -95,17 +95,26 @@ class Checker extends Names {
 
   published(): void {
     const metrics = this.#metricsAnywhere();
+    const columns = [...new Set(this.#named.published.flatMap((row) => Object.keys(row)))]
+      .filter((column) => !PUBLISHED_COLUMNS.some((each) => each === column));
+    const axisOf = (column: string) =>
+      column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
+    const axes = Object.keys(this.known.axes);
+    const possible = [...axes, ...PUBLISHED_COLUMNS];
+    // Columns are the header's: what is wrong with one is said once.
+    const known = columns.filter((column) =>
+      this.oneOf(["published"], axisOf(column), {
+        what: "axis or column",
+        possible: column === axisOf(column) ? possible : axes,
+      })
+    );
     const places = new Set<string>();
-    // Columns are the header's: one that is none is said once.
-    const unknown = new Set<string>();
     this.#named.published.forEach((row, index) => {
       const path = ["published", index];
       this.oneOf([...path, "metric"], row.metric, { what: "metric", possible: metrics });
-      for (const [column, value] of Object.entries(row)) {
-        if (PUBLISHED_COLUMNS.some((each) => each === column) || unknown.has(column)) continue;
-        const axis = column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
-        if (!this.axis([...path, column], axis)) unknown.add(column);
-        else if (value !== "") this.value([...path, column], axis, String(value));
+      for (const column of known) {
+        const value = row[column] ?? "";
+        if (value !== "") this.value([...path, column], axisOf(column), String(value));
       }
       const { page: _, value, spread: __, n: ___, words: ____, ...place } = row;
       const key = JSON.stringify(Object.entries(place).sort());

@@ -156,12 +156,14 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
 export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
-  const rows = claims.flatMap(({ id, chances }) =>
-    chances === null ? [] : [
-      { id, seeds: chances.seeds, truth: "the paper is exactly right", chance: chances.printed },
-      { id, seeds: chances.seeds, truth: "nothing has an effect", chance: chances.none },
-    ]
-  );
+  const rows = claims.flatMap(({ id, chances }) => {
+    if (chances === null) return [];
+    const { seeds, printed, none } = chances;
+    return [
+      { id, seeds, truth: "the paper is exactly right", chance: printed },
+      ...none === null ? [] : [{ id, seeds, truth: "nothing has an effect", chance: none }],
+    ];
+  });
   type Row = typeof rows[number];
   const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
   const firsts = new Set(rows.filter(({ id }, index) => rows[index - 1]?.id !== id));

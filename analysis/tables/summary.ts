@@ -7,7 +7,7 @@ import type { Measure, SummaryTable } from "../spec/tables.ts";
 import { type Provenance, provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
-import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
+import { capitalized, countText, NONE, percent, withUnit } from "./format.ts";
 import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
@@ -28,6 +28,7 @@ export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Tabl
     notes: [
       ...spec.notes,
       ...intervalNote(spec, study),
+      ...choiceNote(spec, { choice: sheet.choice, axes }),
       ...notesOn(study, { places: shown, timed }),
     ],
   };
@@ -88,7 +89,7 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     const at = conditionAt(parts, place);
     const cells = spec.columns.map((each) => cellAt(parts, at, each));
     return { place, at, cells, data: provenanceOf(study, { ...spec.where, ...at }) };
-  }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
+  }).filter(({ cells }) => says(cells, spec));
   const firsts = firstsOf(rows, axes);
   const made = tableOf<Row>(rows, [
     ...axisColumns<Row>(study, axes, firsts),
@@ -117,6 +118,12 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
   });
   return { made, rows, shown: rows.map(({ at }) => at) };
+}
+
+/** Whether a row has more to show than how many runs there are, unless nothing else is asked for. */
+function says(cells: readonly Shown[], { columns }: SummaryTable): boolean {
+  const counts = columns.every(({ show }) => show === "n");
+  return cells.some(({ text }, index) => text !== NONE && (counts || columns[index]!.show !== "n"));
 }
 
 /** A row of a table across an axis: of ours, or of the paper's. */
@@ -182,7 +189,8 @@ function linesOf(
     row && cellAt(parts, row.at, { ...spec.columns[0]!, show: "n" }).values[0] || []
   );
   const cells = ours.map(({ text, to }) => linked(text === NONE ? "not run" : text, to));
-  const own = { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells };
+  const count = seeds.length === 0 ? "" : `, ${countText(seeds.map(Number))}`;
+  const own = { place, label: `This run: ${text}${count}`, who: [], cells };
   if (isEmpty(printed)) return [own];
   const theirs = printed.map(({ text }) => text);
   return [own, { place, label: "Paper, as printed", who: ["paper"], cells: theirs }];
@@ -253,12 +261,6 @@ function axisColumns<R extends { readonly place: At }>(
   );
 }
 
-/** `, n = 5`, or `, n = 3–5` where a row's cells differ. */
-function seedsText(found: readonly number[]): string {
-  if (found.length === 0) return "";
-  return `, n = ${rangeText(String(Math.min(...found)), String(Math.max(...found)))}`;
-}
-
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {
   if (measure.title !== undefined) return measure.title;
   const { title, unit } = metricFor(study, measure, spec.table);
@@ -293,4 +295,14 @@ function intervalNote(spec: SummaryTable, study: Study): string[] {
     `Intervals are Student t intervals of ${what.join(" and of ")}` +
     (changes ? `; changes are between runs under one ${seeds}.` : "."),
   ];
+}
+
+function choiceNote(
+  { columns }: SummaryTable,
+  { choice, axes }: { readonly choice: string | undefined; readonly axes: readonly string[] },
+): string[] {
+  const changes = columns.some(({ show }) => show.startsWith("change") || show === "wins_losses");
+  return changes && choice !== undefined && axes.includes(choice)
+    ? ["What a change is from is taken as by default where it knows no such choice."]
+    : [];
 }

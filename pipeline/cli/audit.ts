@@ -11,6 +11,7 @@ import { holdsCode, keepCode } from "../store/code.ts";
 import { LockstepError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { unpublish } from "../run/publish.ts";
+import { holdOffRemovalToRead } from "../store/removal_lock.ts";
 import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
@@ -189,8 +190,9 @@ async function look(
   options: Options,
   print: Print,
 ): Promise<AuditResult> {
+  const held = await holdOffRemovalToRead(store);
   const begun = performance.now();
-  const result = await auditStore(project.root, outputs, store);
+  const result = await auditStore(project.root, outputs, store).finally(() => held.release());
   const seconds = Math.round(performance.now() - begun) / 1000;
   if (options.json) printEvents(result, seconds, print);
   else printText(result, seconds, { options, print: wrapping(print) });

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES } from "../key/platform.ts";
 
 /** Where the values of an option or an operand come from, for completion. */
@@ -50,7 +51,8 @@ const SPECS = {
   export: { summary: "copy an artifact out of the store, verified", operands: [INSTANCE] },
   graph: { summary: "draw the stages and what feeds them, as Mermaid or DOT" },
   diff: {
-    summary: "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision",
+    summary:
+      "compare two runs, each a lock file, a run's name (fusion.smoke), a tag or a git revision",
     operands: [{ name: "A", values: "files" }, { name: "B", values: "files" }],
   },
   trace: {
@@ -73,6 +75,13 @@ const SPECS = {
       { name: "FILE", values: "files" },
       { name: "INSTANCE", values: "instances", optional: true, repeated: true },
     ],
+  },
+  gc: {
+    summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
+  },
+  tag: {
+    summary: "keep a run under a name; without one, list the tags",
+    operands: [{ name: "NAME", optional: true }],
   },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
@@ -122,6 +131,8 @@ const STORED = [
   "diff",
   "trace",
   "audit",
+  "gc",
+  "tag",
   "bundle",
   "verify",
   "serve",
@@ -135,13 +146,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle", "verify"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "bundle", "verify"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
     values: "profiles",
   },
   set: {
@@ -236,8 +247,23 @@ export const FLAGS = {
     commands: ["export"],
   },
   overwrite: {
-    help: "replace what is at --to or --page",
-    commands: ["export", "bundle", "verify"],
+    help: "replace what is at --to or --page, or the tag of that name",
+    commands: ["export", "tag", "bundle", "verify"],
+  },
+  delete: { help: "remove what gc lists, or the tag", commands: ["gc", "tag"] },
+  latest: {
+    argument: "N",
+    help: "of the recorded runs only the last N keep all they made (default: each does)",
+    commands: ["gc"],
+  },
+  include: {
+    argument: ON_REQUEST.join("|"),
+    help:
+      "remove this too, which nothing can make again: states that interrupted instances go on " +
+      "from, files that were set aside",
+    commands: ["gc"],
+    repeated: true,
+    values: ON_REQUEST,
   },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {

@@ -33,6 +33,8 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   audit: async () => (await import("./audit.ts")).audit,
   bundle: async () => (await import("./bundle.ts")).bundle,
   verify: async () => (await import("./verify.ts")).verifyFile,
+  gc: async () => (await import("./gc.ts")).gc,
+  tag: async () => (await import("./tag.ts")).tag,
   serve: async () => (await import("./serve.ts")).serve,
   doctor: async () => (await import("./doctor.ts")).showDoctor,
   new: async () => (await import("./new.ts")).writeExperiment,

@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { UsageError } from "../errors.ts";
+import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
@@ -35,6 +36,10 @@ export interface Options {
   readonly to?: string;
   readonly output?: string;
   readonly overwrite: boolean;
+  readonly delete: boolean;
+  /** How many recorded runs keep all that they made. */
+  readonly latest: number;
+  readonly include: readonly string[];
   readonly repair: boolean;
   readonly outputs?: string;
   readonly quiet: boolean;
@@ -148,7 +153,8 @@ class Values {
   integer(name: keyof typeof FLAGS, o: { or: number; min: number; max?: number }): number {
     const text = this.text(name);
     const value = Number(text ?? o.or);
-    if (Number.isInteger(value) && value >= o.min && value <= (o.max ?? Infinity)) return value;
+    const isWhole = Number.isInteger(value) || text === undefined;
+    if (isWhole && value >= o.min && value <= (o.max ?? Infinity)) return value;
     throw new UsageError(
       `Cannot use --${name} ${text}: it must be a whole number from ${o.min}` +
         (o.max === undefined ? "" : ` to ${o.max}`),
@@ -168,7 +174,18 @@ class Values {
   }
 
   choice<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T {
-    const value = this.text(name) ?? choices[0]!;
+    return this.#chosen(name, this.text(name) ?? choices[0]!, choices);
+  }
+
+  choices<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T[] {
+    return this.list(name).map((value) => this.#chosen(name, value, choices));
+  }
+
+  #chosen<T extends string>(
+    name: keyof typeof FLAGS,
+    value: string,
+    choices: readonly T[],
+  ): T {
     const found = choices.find((choice) => choice === value);
     if (found !== undefined) return found;
     throw new UsageError(
@@ -220,6 +237,9 @@ function parseValues(
     calibrate: values.has("calibrate"),
     follow: values.has("follow"),
     overwrite: values.has("overwrite"),
+    delete: values.has("delete"),
+    latest: values.integer("latest", { or: Infinity, min: 0 }),
+    include: values.choices("include", ON_REQUEST),
     repair: values.has("repair"),
     quiet: values.has("quiet"),
     json: values.has("json"),

@@ -78,7 +78,7 @@ async function carryOut(request: Request): Promise<number> {
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
-    begun?.end();
+    await begun?.end();
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
     if (hadNothingToDo) {
@@ -91,7 +91,7 @@ async function carryOut(request: Request): Promise<number> {
   }
 }
 
-/** Keeps a repair out, plans by sealed traces alone and shows watchers what goes on. */
+/** Keeps a repair out, claims what it counts on, plans by sealed traces alone and shows watchers what goes on. */
 async function begin(quick: Session, options: Options) {
   const held = holdForRun(quick.store);
   const session = await sealed(quick, options);
@@ -99,8 +99,9 @@ async function begin(quick: Session, options: Options) {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
   });
-  const end = () => {
+  const end = async () => {
     live.close();
+    await session.claims.close();
     held.release();
   };
   return { session, live, end };

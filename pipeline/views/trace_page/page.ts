@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { inputsOf } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../../html.ts";
-import type { Trace } from "../../store/trace.ts";
+import { inputsOf, type Trace } from "../../store/trace.ts";
 import { type Box, dagHtml } from "./dag.ts";
 import { factsOf } from "./facts.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";

@@ -134,7 +134,7 @@ Deno.test("a column of what is published that is no axis is said once", async ()
     ...{ source: "Table 1", metric: "accuracy", decya: "none", depth, value: "65" },
   }));
   assertEquals(await found({ more: { published } }), [
-    'published.0.decya: there is no axis "decya"; did you mean "decay"?',
+    'published: there is no axis or column "decya"; did you mean "decay"?',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SHOWS } from "../../../analysis/spec/tables.ts";
-import { axis, bakery, corpus, metrics, tables, texts, tidy } from "./made_up.ts";
+import { axis, bakery, corpus, metrics, printedValues, tables, texts, tidy } from "./made_up.ts";
 
 const MAIN = {
   main: {
@@ -21,9 +21,9 @@ function cell(show: string, more: object = {}, study = bakery()): string[] {
 Deno.test("a table across an axis has ours above the paper's, of axes that no code knows", () => {
   assertEquals(texts(tables(bakery(), MAIN).get("main")), [
     ["Oven", "Source", "Plain", "Vanilla"],
-    ["Gas", "This run: full data, n = 3", "60.00 ± 10.00", "65.00 ± 8.66"],
+    ["Gas", "This run: full data, n\u00a0=\u00a03", "60.00 ± 10.00", "65.00 ± 8.66"],
     ["", "Paper, as printed", "61.2 ± 2.5", "64.0 ± 1.5"],
-    ["Electric", "This run: full data, n = 3", "92.00 ± 2.00", "99.00 ± 1.00"],
+    ["Electric", "This run: full data, n\u00a0=\u00a03", "92.00 ± 2.00", "99.00 ± 1.00"],
     ["", "Paper, as printed", "about 92", "–"],
   ]);
 });
@@ -43,7 +43,7 @@ Deno.test("a published number is never beside synthetic data", () => {
   };
   const made = tables(study, shown);
   const main = texts(made.get("main"));
-  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n = 3"]);
+  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n\u00a0=\u00a03"]);
   assertEquals(main[2]![0], "Electric");
   const columns = made.get("columns")!;
   assert(columns.rows.slice(0, 2).every((row) => row.slice(4).every((text) => text === "–")));
@@ -113,7 +113,7 @@ Deno.test("one seed has no spread, no interval, and says so", () => {
   assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 3 seeds");
   assertEquals(cell("change", { metric: "rise" }, study), ["+5.00", "+8.00"]);
   const main = texts(tables(study, MAIN).get("main"));
-  assertEquals(main[1]![1], "This run: full data, n = 1");
+  assertEquals(main[1]![1], "This run: full data, n\u00a0=\u00a01");
 });
 
 Deno.test("an axis that a table does not name splits its rows, so that no cell mixes conditions", () => {
@@ -169,8 +169,8 @@ Deno.test("data that falls short of the paper's is labelled, and a note says wha
   const study = bakery({ corpora: [corpus("gas", "sample"), corpus("electric", "synthetic")] });
   const main = tables(study, MAIN).get("main")!;
   assertEquals(texts(main).map((row) => row[1]).filter((text) => text?.startsWith("This")), [
-    "This run: sample of the data, n = 3",
-    "This run: synthetic data, n = 3",
+    "This run: sample of the data, n\u00a0=\u00a03",
+    "This run: synthetic data, n\u00a0=\u00a03",
   ]);
   assertEquals(main.notes?.slice(0, 1), ["Electric is new."]);
   assert(main.notes?.some((note) => note.startsWith("A row of sampled data")));
@@ -312,4 +312,50 @@ Deno.test("every number in a table's text is one of its data, rounded", () => {
     }
   }
   assert(checked > 200);
+});
+
+Deno.test("a change under a choice that the baseline does not know is from the baseline as by default, and the paper's number is beside the default alone", () => {
+  const gains = { "plain warm": 0, "vanilla warm": 4, "vanilla hot": 7 };
+  const runs = Object.entries(gains).flatMap(([place, gain]) =>
+    [0, 1, 2].map((batch) => {
+      const [flavour, heat] = place.split(" ") as [string, string];
+      return { flavour, heat, batch: String(batch), rise: (60 + batch + gain) / 100 };
+    })
+  );
+  const study = bakery({
+    axes: [
+      axis("flavour", { plain: "Plain", vanilla: "Vanilla" }, { baseline: "plain" }),
+      axis("heat", { warm: "Warm", hot: "Hot" }, { baseline: "warm" }),
+      axis("batch", { "0": "0", "1": "1", "2": "2" }),
+    ],
+    tidy: { runs: tidy("runs", ["flavour", "heat", "batch"], runs) },
+    corpora: [{ at: {}, kind: "official", title: "Flour", note: "" }],
+    published: printedValues(
+      "source,page,metric,flavour,value,spread,n,words\n" +
+        "Table 1,3,rise,plain,61.2,,,\nTable 1,3,rise,vanilla,64.0,,,\n",
+    ),
+  });
+  const columns = ["n", "change", "published_change"].map((show) => ({ metric: "rise", show }));
+  const spec = { main: { caption: "Changes", rows: ["flavour"], columns } };
+  const main = (choice?: string) =>
+    tables(study, spec, [], choice === undefined ? choice : { axis: choice, readings: [] })
+      .get("main");
+  const found = (choice?: string) => texts(main(choice)).slice(1);
+  const warm = ["Vanilla", "Warm", "full data", "3", "+4.00", "+2.8"];
+  assertEquals(found("heat"), [warm, ["", "Hot", "", "3", "+7.00", "–"]]);
+  assertEquals(main("heat")!.notes, [
+    "What a change is from is taken as by default where it knows no such choice.",
+  ]);
+  // Any other axis differs in earnest: there is no such baseline.
+  assertEquals(found(), [warm, ["", "Hot", "", "3", "–", "+2.8"]]);
+});
+
+Deno.test("a condition of which a table has nothing but the number of runs has no row, unless that is all it shows", () => {
+  const shown = (...show: string[]) => {
+    const columns = show.map((each) => ({ metric: "rise", show: each }));
+    const spec = { main: { caption: "Changes", rows: ["oven", "flavour"], columns } };
+    return texts(tables(bakery(), spec).get("main")).slice(1).map((row) => row[1]);
+  };
+  assertEquals(shown("n", "change"), ["Vanilla", "Vanilla"]);
+  assertEquals(shown("n"), ["Plain", "Vanilla", "Plain", "Vanilla"]);
 });

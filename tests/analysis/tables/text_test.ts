@@ -52,6 +52,13 @@ Deno.test("a Markdown table has its columns, and nothing in a title is markup", 
   assert(lines.includes("\\- not a list") && lines.includes("1\\. nor this"));
 });
 
+Deno.test("a count is on one line of a page and of a LaTeX table", () => {
+  const table = made().find(({ id }) => id === "table1")!;
+  assertEquals(table.rows[0]![1], "This run: full data, n\u00a0=\u00a03");
+  assert(latexText(table).includes("This run: full data, n~=~3 &"));
+  assert(markdownText(table).includes("| This run: full data, n = 3 |"));
+});
+
 Deno.test("LaTeX has its special characters escaped, and names those that its fonts lack", () => {
   const text = latexText(TABLE);
   checkLatexText(text, "hostile");
