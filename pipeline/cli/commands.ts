@@ -235,6 +235,10 @@ export const FLAGS = {
       "leave larger artifacts out, 500kB, 20MB (default: 1MB), but for what tables and verdicts are made from",
     commands: ["bundle"],
   },
+  checkout: {
+    help: "hold the file to this checkout too: its lock of the run, and the code of its stages",
+    commands: ["verify"],
+  },
   lock: {
     argument: "FILE",
     help: "a lock that the run's must equal, such as that of a commit you trust",

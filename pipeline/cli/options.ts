@@ -49,6 +49,7 @@ export interface Options {
   /** Bytes. */
   readonly largest: number;
   readonly lock?: string;
+  readonly checkout: boolean;
 }
 
 const NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
@@ -237,6 +238,7 @@ function parseValues(
     calibrate: values.has("calibrate"),
     follow: values.has("follow"),
     overwrite: values.has("overwrite"),
+    checkout: values.has("checkout"),
     delete: values.has("delete"),
     latest: values.integer("latest", { or: Infinity, min: 0 }),
     include: values.choices("include", ON_REQUEST),

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { lookAt } from "../files.ts";
+import { join } from "node:path";
+import { lookAt, readText } from "../files.ts";
 import { UsageError } from "../errors.ts";
 import { expressionOf } from "../pattern.ts";
 import { stepText, verifiedText } from "../replay/text.ts";
@@ -28,7 +29,7 @@ export async function verifyFile(
   const say = wrapping(print);
   const how: VerifyOptions = {
     ...(wanted.length > 0 ? { again: (name) => wanted.some((one) => one.test(name)) } : {}),
-    ...(options.lock === undefined ? {} : { lock: new TextDecoder().decode(read(options.lock)) }),
+    ...againstOf(project, options),
     onStep(step) {
       const line = stepText(step);
       if (!options.json && line !== undefined) say(line);
@@ -45,6 +46,21 @@ export async function verifyFile(
     print(JSON.stringify({ event: "verified", ...whole, run, findings: findings.length }));
   } else for (const line of verifiedText(verified)) say(line);
   return verified.findings.length === 0 ? 0 : 1;
+}
+
+/** What the file is held to besides itself. */
+function againstOf({ root, stages }: Project, { lock, checkout }: Options): VerifyOptions {
+  const given = lock === undefined ? undefined : new TextDecoder().decode(read(lock));
+  if (!checkout) return given === undefined ? {} : { lock: () => given };
+  return {
+    lock: (name) => given ?? readText(join(root, name)),
+    async code(names) {
+      const { bundleUnedited } = await import("../store/bundling.ts");
+      const known = names.filter((name) => Object.hasOwn(stages, name));
+      const { made } = await bundleUnedited(root, known);
+      return new Map([...made].map(([name, { bundle }]) => [name, bundle]));
+    },
+  };
 }
 
 function read(path: string): Uint8Array<ArrayBuffer> {

@@ -35,7 +35,7 @@ export async function writePage(project: Project, options: Options, print: Print
   const store = openStore(project, options, print);
   try {
     const run = latestRun({ project, options, store });
-    const names = Object.keys(run.keys);
+    const names = Object.keys(run.keys).sort();
     const isChosen = matcher(options.operands, names, "page");
     const chosen = names.filter(isChosen);
     const traces = await tracesOf(run, store!);

@@ -52,7 +52,9 @@ export async function bundle(
   { largestBytes, certificates = [], ...choices }: BundleOptions,
 ): Promise<Bundled> {
   const traces = new Map<string, Trace>();
-  for (const [instance, key] of Object.entries(run.keys)) {
+  // A run's record has them in the order in which they ended.
+  const keys = Object.entries(run.keys).sort(([a], [b]) => a < b ? -1 : 1);
+  for (const [instance, key] of keys) {
     const trace = await source.trace(key);
     if (trace === undefined) throw lost(`the trace of ${instance}`);
     traces.set(instance, trace);
@@ -80,7 +82,7 @@ export async function bundle(
   const index: AuditIndex = {
     ...{ format: FORMAT, experiment, profile, backend, set },
     ...(commit === undefined ? {} : { commit }),
-    instances: run.keys,
+    instances: Object.fromEntries(keys),
     files: Object.fromEntries(files),
     leftOut: Object.fromEntries(left.sort(bySha).map(({ sha256, bytes = 0 }) => [sha256, bytes])),
   };

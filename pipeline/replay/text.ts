@@ -23,7 +23,7 @@ export function stepText({ instance, result }: Step): string | undefined {
 
 /** What a verification came to: findings, then what the file is. */
 export function verifiedText(
-  { sha256, bytes, findings, index, root, repeated }: Verified,
+  { sha256, bytes, findings, index, root, repeated, notRepeated }: Verified,
 ): string[] {
   const lines = findings.map(findingText);
   if (index !== undefined) {

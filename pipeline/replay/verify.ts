@@ -8,23 +8,29 @@
 import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
 import type { StageProgress } from "../stage.ts";
-import type { Trace } from "../store/trace.ts";
+import { lockName } from "../store/lockfile.ts";
+import { codeOf, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
 import { difference } from "./difference.ts";
 import type { Finding } from "./finding.ts";
 import { checkRecords, compareLines, type Records } from "./records.ts";
-import { missingFor, replay } from "./replay.ts";
+import { inputsIn, missingFor, replay } from "./replay.ts";
 import { gathers } from "./uses.ts";
 
 /** How to verify. */
 export interface VerifyOptions {
-  /** The text of a lock that the run's must equal, as one from version control. */
-  readonly lock?: string;
+  /** The text of a lock that the run's must equal, by its name: as one from version control. */
+  readonly lock?: (name: string) => string | undefined;
+  /** The code that stages must have, by name: as that of a checkout. */
+  readonly code?: (stages: readonly string[]) => Promise<ReadonlyMap<string, Code>>;
   /** Which instances are to run again; by default those that gather what others made. */
   readonly again?: (instance: string, trace: Trace) => boolean;
   /** Called as an instance begins to run, while it does, and as it ended. */
   readonly onStep?: (step: Step) => void;
 }
+
+/** Digests of a stage's code, and of the list of its packages' modules if it has any. */
+export type Code = ReturnType<typeof codeOf>;
 
 /** An instance that runs again. */
 export interface Step {
@@ -60,19 +66,18 @@ export interface Verified {
   /** Digest of the index. */
   readonly root?: Sha256;
   readonly repeated: readonly Repeated[];
+  /** Instances that gather what others made and did not run again. */
+  readonly notRepeated: readonly string[];
 }
 
 /** An audit file whose records were checked. */
-export interface Inspected extends Omit<Verified, "repeated"> {
+export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
   /** Absent if the file is no audit file. */
   readonly records?: Records;
 }
 
 /** Checks what an audit file's records must agree on, and runs nothing. */
-export function inspect(
-  bytes: Uint8Array<ArrayBuffer>,
-  { lock }: Pick<VerifyOptions, "lock"> = {},
-): Inspected {
+export function inspect(bytes: Uint8Array<ArrayBuffer>, lock?: VerifyOptions["lock"]): Inspected {
   const whole = { sha256: sha256(bytes), bytes: bytes.length };
   const findings: Finding[] = [];
   const report = (finding: Finding) => void findings.push(finding);
@@ -95,28 +100,58 @@ export async function verify(
   options: VerifyOptions = {},
 ): Promise<Verified> {
   const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
-  const { records, ...inspected } = inspect(bytes, options);
+  const { records, ...inspected } = inspect(bytes, options.lock);
+  const traces = [...records?.traces ?? []];
+  const findings = [...inspected.findings];
+  if (options.code !== undefined) {
+    const stages = [...new Set(traces.map(([, { stage }]) => stage))];
+    findings.push(...codeFindings(traces, await options.code(stages)));
+  }
   const repeated: Repeated[] = [];
-  for (const [instance, trace] of records?.traces ?? []) {
+  for (const [instance, trace] of traces) {
     if (!again(instance, trace)) continue;
     onStep({ instance });
     const result = await repeat(instance, records!, (progress) => onStep({ instance, progress }));
     onStep({ instance, result });
     repeated.push(result);
+    findings.push(...result.findings);
   }
-  const findings = [...inspected.findings, ...repeated.flatMap((each) => each.findings)];
-  return { ...inspected, findings, repeated };
+  const notRepeated = traces.filter(([instance, trace]) =>
+    inputsIn(trace).some(({ label }) => label !== undefined) && !again(instance, trace)
+  ).map(([instance]) => instance);
+  return { ...inspected, findings, repeated, notRepeated };
 }
 
-/** The run's lock must be one from elsewhere, or as much of it as the file is about. */
+/** Which stages ran other code than theirs. */
+function codeFindings(
+  traces: readonly (readonly [instance: string, trace: Trace])[],
+  current: ReadonlyMap<string, Code>,
+): Finding[] {
+  const findings = new Map<string, Finding>();
+  for (const [instance, trace] of traces) {
+    const [ran, wanted] = [codeOf(trace), current.get(trace.stage)];
+    for (const what of ["code", "packages"] as const) {
+      const [expected = "none", found = "none"] = [wanted?.[what], ran[what]];
+      const id = `${trace.stage} ${what} ${found}`;
+      // Once for all instances of a stage.
+      if (expected === found || findings.has(id)) continue;
+      const where = `${what} of stage ${trace.stage}, of ${instance}`;
+      findings.set(id, { what: "code", where, expected, found });
+    }
+  }
+  return [...findings.values()];
+}
+
+/** The run's lock must be one from elsewhere. */
 function checkAgainst(
-  lock: string,
+  lock: NonNullable<VerifyOptions["lock"]>,
   { index, files }: AuditFile,
   report: (finding: Finding) => void,
 ): void {
-  const name = Object.keys(index.files).find((path) => path.startsWith("lock/")) ?? "lock/";
-  const found = new TextDecoder().decode(files.get(name));
-  compareLines(`${name}, against the lock given`, { expected: lock, found, report });
+  const name = lockName(index), where = `${name}, against the one given`;
+  const expected = lock(name), found = new TextDecoder().decode(files.get(name));
+  if (expected !== undefined) compareLines(where, { expected, found, report });
+  else report({ what: "lock", where, expected: "given", found: "no lock of this run" });
 }
 
 /** What is shown of a failure. */

@@ -108,7 +108,7 @@ Deno.test("a page holds what its instances need, says its size, and is of the sa
   const { findings, index } = inspect(await materialOf(page));
   assertEquals(findings, []);
   // With what they came from, and nothing else.
-  assertEquals(Object.keys(index!.instances), ["word/ann", "steps/ann/1", "steps/ann/2"]);
+  assertEquals(Object.keys(index!.instances), ["steps/ann/1", "steps/ann/2", "word/ann"]);
   assertEquals((await project.run(args)).code, 2, "something is there");
   const unknown = await project.run(["verify", "--page", "b.html", "step"]);
   assertEquals(unknown.code, 2);

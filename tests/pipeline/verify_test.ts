@@ -14,7 +14,7 @@ import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { Forger } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
-import { toyProject } from "../rig/project.ts";
+import { toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const VERIFIER = fileURLToPath(new URL("../../pipeline/replay/main.ts", import.meta.url));
@@ -355,7 +355,7 @@ Deno.test("files that are missing, too many, renamed or listed wrongly are named
 
 Deno.test("whoever alters the code and all that follows is found out by a lock from elsewhere alone", async () => {
   const { file, lock } = await audited();
-  assertEquals(await findings(file, { lock }), []);
+  assertEquals(await findings(file, { lock: () => lock }), []);
   const forger = new Forger(file);
   const wanted = forger.text("gather", "page").replace("Bob 67", "Bob 76");
   forger.alter("gather", "page", () => wanted);
@@ -371,11 +371,31 @@ Deno.test("whoever alters the code and all that follows is found out by a lock f
   });
   const forged = await forger.file();
   assertEquals(await findings(forged), [], "the file alone agrees with itself");
-  const text = (await findings(forged, { lock })).map(findingText).join("\n");
+  const text = (await findings(forged, { lock: () => lock })).map(findingText).join("\n");
   assert(
-    /lock +lock\/toy\.smoke\.lock, against the lock given, gather: must be key=/.test(text),
+    /lock +lock\/toy\.smoke\.lock, against the one given, gather: must be key=/.test(text),
     text,
   );
+});
+
+Deno.test("a checkout says whether the lock and the code in the file are its own", async () => {
+  using project = toyProject();
+  await project.executed();
+  assertEquals((await project.run(["bundle", "--to", "a.tar"])).code, 0);
+  const args = ["verify", "a.tar", "--checkout", "--json"];
+  const same = await project.run(args);
+  assertEquals(same.code, 0, same.stdout + same.stderr);
+  project.edit("lib/grow.ts", "value * factor + 1", "value * factor + 2");
+  const edited = await project.run(args);
+  const found = edited.events.filter(({ event }) => event as string === "finding") as unknown[];
+  assertEquals(
+    (found as Finding[]).map(({ what, where }) => `${what}: ${where}`),
+    ["code: code of stage steps, of steps/ann/1"],
+  );
+  Deno.removeSync(project.path("lock/toy.smoke.lock"));
+  const unlocked = await project.run(["verify", "a.tar", "--checkout"]);
+  assertEquals(unlocked.code, 1);
+  assertStringIncludes(unwrapped(unlocked.stdout), "must be given, found no lock of this run");
 });
 
 Deno.test("what is no audit file is said to be none", async () => {

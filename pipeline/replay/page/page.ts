@@ -122,7 +122,7 @@ const at = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 /** The page's script, with the verifier in it. */
 async function script(): Promise<string> {
   const esbuild = await import("esbuild");
-  const { outputFiles } = await esbuild.build({
+  const made = esbuild.build({
     entryPoints: [at("./script.ts")],
     bundle: true,
     minify: true,
@@ -136,7 +136,7 @@ async function script(): Promise<string> {
     logLevel: "silent",
     plugins: [inBrowser],
   });
-  return outputFiles[0]!.text;
+  return (await made.finally(() => esbuild.stop())).outputFiles[0]!.text;
 }
 
 /** What takes the place of Node's modules in a page. What else of Node the engine names is not reached. */
