@@ -55,7 +55,10 @@ async function runOurs(source: string): Promise<Measured> {
 async function runTheirs(reference: readonly string[]): Promise<[Reference, Measured]> {
   const files = reference.map((arg) => arg.includes("/") ? join(samples!, arg) : arg);
   const run = [here("./tokenize/reference.py"), ...files];
-  return (await output(args.python, run)).map((text) => JSON.parse(text)) as [Reference, Measured];
+  return (await output(String(args.python), run)).map((text) => JSON.parse(text)) as [
+    Reference,
+    Measured,
+  ];
 }
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
