@@ -22,6 +22,8 @@ export interface Operand {
   readonly values?: Values;
   /** Whether the command does without. */
   readonly optional?: boolean;
+  /** Whether there may be several. */
+  readonly repeated?: boolean;
 }
 
 interface CommandSpec {
@@ -67,6 +69,19 @@ const SPECS = {
   audit: {
     summary:
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
+  },
+  bundle: {
+    summary:
+      "write the audit file of a run: lock, traces, code, metrics, tables and small artifacts",
+    operands: [{ name: "EXPERIMENT[.PROFILE]", values: "experiments", optional: true }],
+  },
+  verify: {
+    summary:
+      "check an audit file: every digest, every key, and that tables and verdicts come out again",
+    operands: [
+      { name: "FILE", values: "files" },
+      { name: "INSTANCE", values: "instances", optional: true, repeated: true },
+    ],
   },
   gc: {
     summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
@@ -126,6 +141,8 @@ const STORED = [
   "gc",
   "tag",
   "sign",
+  "bundle",
+  "verify",
   "serve",
 ] as const;
 
@@ -141,13 +158,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
     values: "profiles",
   },
   set: {
@@ -224,7 +241,23 @@ export const FLAGS = {
   to: {
     argument: "PATH",
     help: "file to write; for a folder output a folder",
-    commands: ["export"],
+    commands: ["export", "bundle"],
+    values: "files",
+  },
+  largest: {
+    argument: "SIZE",
+    help:
+      "leave larger artifacts out, 500kB, 20MB (default: 1MB), but for what tables and verdicts are made from",
+    commands: ["bundle"],
+  },
+  checkout: {
+    help: "hold the file to this checkout too: its lock of the run, and the code of its stages",
+    commands: ["verify"],
+  },
+  lock: {
+    argument: "FILE",
+    help: "a lock that the run's must equal, such as that of a commit you trust",
+    commands: ["verify"],
     values: "files",
   },
   output: {
@@ -242,8 +275,8 @@ export const FLAGS = {
   },
   check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },
   overwrite: {
-    help: "replace what is at --to, or the tag of that name",
-    commands: ["export", "tag"],
+    help: "replace what is at --to or --page, or the tag of that name",
+    commands: ["export", "tag", "bundle", "verify"],
   },
   delete: { help: "remove what gc lists, or the tag", commands: ["gc", "tag"] },
   latest: {
@@ -268,8 +301,10 @@ export const FLAGS = {
   },
   page: {
     argument: "FILE",
-    help: "write the comparison as an HTML page too",
-    commands: ["diff"],
+    help:
+      "HTML page to write: of diff, the comparison; of verify, one that runs the instances named (and no " +
+      "FILE) again in a browser, from the latest run",
+    commands: ["diff", "verify"],
     values: "files",
   },
   port: {

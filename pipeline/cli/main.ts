@@ -32,6 +32,8 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
+  bundle: async () => (await import("./bundle.ts")).bundle,
+  verify: async () => (await import("./verify.ts")).verifyFile,
   gc: async () => (await import("./gc.ts")).gc,
   tag: async () => (await import("./tag.ts")).tag,
   serve: async () => (await import("./serve.ts")).serve,

@@ -50,6 +50,10 @@ export interface Options {
   readonly json: boolean;
   readonly page?: string;
   readonly port: number;
+  /** Bytes. */
+  readonly largest: number;
+  readonly lock?: string;
+  readonly checkout: boolean;
 }
 
 const NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
@@ -115,7 +119,8 @@ function checkOperands(command: Command, operands: readonly string[]): void {
   const taken = COMMANDS[command].operands ?? [];
   // The command itself asks for an instance: it can name one.
   const required = taken.filter(({ optional, values }) => !optional && values !== "instances");
-  if (operands.length >= required.length && operands.length <= taken.length) return;
+  const max = taken.some(({ repeated }) => repeated) ? Infinity : taken.length;
+  if (operands.length >= required.length && operands.length <= max) return;
   const wanted = taken.map(({ name }) => name).join(" and ") || "no arguments";
   const found = operands.join(" ");
   const hint = taken.length === 0 && flag("only").commands.includes(command)
@@ -161,6 +166,18 @@ class Values {
     );
   }
 
+  /** Bytes. */
+  size(name: keyof typeof FLAGS, { or }: { or: number }): number {
+    const text = this.text(name);
+    if (text === undefined) return or;
+    const [, value, unit = ""] = /^(\d+(?:\.\d+)?) ?(B|kB|MB|GB)?$/.exec(text) ?? [];
+    const factor = { "": 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+    if (value !== undefined && factor !== undefined) return Number(value) * factor;
+    throw new UsageError(
+      `Cannot use --${name} ${text}: it must be a size such as 500kB, 20MB or 1GB`,
+    );
+  }
+
   choice<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T {
     return this.#chosen(name, this.text(name) ?? choices[0]!, choices);
   }
@@ -192,6 +209,7 @@ function parseValues(
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
     outputs: values.text("outputs"),
     page: values.text("page"),
+    lock: values.text("lock"),
     to: values.text("to"),
     output: values.text("output"),
     key: values.text("key"),
@@ -217,6 +235,7 @@ function parseValues(
     backend: values.choice("backend", BACKEND_CHOICES),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
+    largest: values.size("largest", { or: 1e6 }),
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),
@@ -226,6 +245,7 @@ function parseValues(
     follow: values.has("follow"),
     check: values.has("check"),
     overwrite: values.has("overwrite"),
+    checkout: values.has("checkout"),
     delete: values.has("delete"),
     latest: values.integer("latest", { or: Infinity, min: 0 }),
     include: values.choices("include", ON_REQUEST),
