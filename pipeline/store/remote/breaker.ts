@@ -42,7 +42,7 @@ export class Breaker {
   /**
    * Takes note of a failure.
    *
-   * @param weight How many failures it counts as; `Infinity` opens it for good.
+   * @param weight How many failures it counts as.
    */
   failed(reason: string, weight = 1): void {
     const { failures, restMs, onOpen } = this.#options;
@@ -50,8 +50,7 @@ export class Breaker {
     // Those that were under way when it opened say nothing new.
     if (this.#failures < failures || this.isOpen) return;
     if (this.#opened === 0 && this.#until === -Infinity) onOpen(reason);
-    this.#until = performance.now() +
-      (weight === Infinity ? Infinity : restMs * 2 ** Math.min(this.#opened, MAX_DOUBLINGS));
+    this.#until = performance.now() + restMs * 2 ** Math.min(this.#opened, MAX_DOUBLINGS);
     this.#opened++;
     // The next failure after the rest opens it again.
     this.#failures = failures - 1;

@@ -35,6 +35,8 @@ export class RemoteCache {
   readonly #remote: Remote;
   readonly #requests: Requests;
   readonly #listeners: CacheListeners;
+  /** Paths of blobs that it has wrong, and is to be given again. */
+  readonly #wrong = new Set<string>();
   /** Whether the server knows how to write only what is not there; found out by asking. */
   #writesOnce = true;
 
@@ -73,7 +75,11 @@ export class RemoteCache {
   /** Fetches a blob into the file at a path, verified. Returns whether it is there now. */
   async fetchBlob(wanted: Wanted, path: string): Promise<boolean> {
     const found: Downloaded = await download(this.#requests, wanted, path);
-    if (typeof found === "object") this.#refuse(`cas/${wanted.sha256}`, found.refused);
+    if (typeof found === "object") {
+      const path = `cas/${wanted.sha256}`;
+      this.#wrong.add(path);
+      this.#refuse(path, found.refused);
+    }
     return found === "here";
   }
 
@@ -88,8 +94,9 @@ export class RemoteCache {
         { method: "HEAD", path },
         ({ headers }) => Promise.resolve(Number(headers.get("content-length") ?? bytes)),
       );
-      if (length === bytes) return "there";
+      if (length === bytes && !this.#wrong.has(path)) return "there";
       await this.#requests.putFile(path, { file, bytes, sha256: digest });
+      this.#wrong.delete(path);
       return "put";
     });
     return put === UNASKED ? "failed" : put;

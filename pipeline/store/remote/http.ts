@@ -6,11 +6,15 @@
  */
 import { join } from "node:path";
 import { readText } from "../../files.ts";
+import type { Variables } from "./credentials.ts";
 import type { Remote } from "./remote.ts";
 
 /** The server at a URL. */
-export function httpRemote(base: URL, name: string): Remote {
-  const login = loginOf(base.hostname);
+export function httpRemote(
+  base: URL,
+  { name, variables }: { readonly name: string; readonly variables: Variables },
+): Remote {
+  const login = loginOf(base.hostname, variables);
   const root = base.href.replace(/\/$/, "");
   return {
     name,
@@ -23,10 +27,8 @@ export function httpRemote(base: URL, name: string): Remote {
 }
 
 /** Name and password for a host, in base 64; `undefined` if there are none. */
-function loginOf(host: string): string | undefined {
-  const home = Deno.env.get("HOME");
-  const path = Deno.env.get("NETRC") ?? (home === undefined ? undefined : join(home, ".netrc"));
-  const entry = path === undefined ? undefined : parseNetrc(readText(path) ?? "", host);
+function loginOf(host: string, { NETRC, HOME = "" }: Variables): string | undefined {
+  const entry = parseNetrc(readText(NETRC ?? join(HOME, ".netrc")) ?? "", host);
   if (entry === undefined) return undefined;
   return new TextEncoder().encode(`${entry.login}:${entry.password}`).toBase64();
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Sha256 } from "../../key/hash.ts";
+import type { Variables } from "./credentials.ts";
 import { addressText, type CacheAddress } from "./address.ts";
 
 /** What is asked of a server. */
@@ -35,14 +36,18 @@ export interface Remote {
  * The server at an address. Credentials are read from the usual variables and files, and are handed
  * to nobody else.
  *
+ * @param variables Those of the environment.
  * @throws {ConfigError} If a file of credentials can't be read.
  */
-export async function openRemote(address: CacheAddress): Promise<Remote> {
+export async function openRemote(
+  address: CacheAddress,
+  variables: Variables = Deno.env.toObject(),
+): Promise<Remote> {
   const name = addressText(address);
   if (address.kind === "s3") {
     const { s3Remote } = await import("./s3.ts");
-    return s3Remote(address, name);
+    return s3Remote(address, { name, variables });
   }
   const { httpRemote } = await import("./http.ts");
-  return httpRemote(address.url, name);
+  return httpRemote(address.url, { name, variables });
 }

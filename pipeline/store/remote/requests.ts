@@ -52,8 +52,8 @@ export interface Answer {
 /** What could not be asked, or not be answered: nothing is known of it. */
 export const UNASKED = Symbol("unasked");
 
-/** A time-out counts as several failures: each costs seconds. */
-const TIMEOUT_WEIGHT = 4;
+/** A time-out counts as several failures, since each costs seconds, and so does a refusal of the user. */
+const HEAVY = 4;
 
 /** See the module's comment. */
 export class Requests {
@@ -93,8 +93,7 @@ export class Requests {
         } catch (error) {
           if (!(error instanceof CacheTrouble)) throw error;
           const { message, kind } = error;
-          const weight = kind === "refused" ? Infinity : kind === "slow" ? TIMEOUT_WEIGHT : 1;
-          breaker.failed(message, weight);
+          breaker.failed(message, kind === "passing" ? 1 : HEAVY);
           if (attempt === attempts) return UNASKED;
           await new Promise((resolve) => setTimeout(resolve, pauseMs * 4 ** (attempt - 1)));
         }
@@ -178,7 +177,10 @@ export class Requests {
       });
       const source = createReadStream(file, { highWaterMark: 1 << 18 });
       source.on("data", (piece) => dog.saw(piece.length)).on("end", () => dog.sent())
-        .on("error", (error) => ownFault = error);
+        .on("error", (error) => {
+          // Of the file; else it is the connection that ended it.
+          if ("syscall" in error) ownFault = error;
+        });
       // A server may refuse before it has read all: then what it answered counts.
       const [answered, sent] = await Promise.allSettled([answer, pipeline(source, request)]);
       if (ownFault !== undefined) throw ownFault;

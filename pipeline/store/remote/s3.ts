@@ -6,7 +6,7 @@
  */
 import { AwsV4Signer } from "aws4fetch";
 import type { CacheAddress } from "./address.ts";
-import { s3Settings } from "./credentials.ts";
+import { s3Settings, type Variables } from "./credentials.ts";
 import type { Remote } from "./remote.ts";
 
 /** Digest of nothing: what a call without content sends. */
@@ -15,9 +15,9 @@ const NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 /** The bucket at an address. */
 export function s3Remote(
   { bucket, prefix }: Extract<CacheAddress, { kind: "s3" }>,
-  name: string,
+  { name, variables }: { readonly name: string; readonly variables: Variables },
 ): Remote {
-  const { credentials, region, endpoint } = s3Settings(Deno.env.toObject());
+  const { credentials, region, endpoint } = s3Settings(variables);
   // Other servers than Amazon's have no host for each bucket.
   const root = endpoint === undefined
     ? `https://${bucket}.s3.${region}.amazonaws.com`

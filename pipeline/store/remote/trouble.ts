@@ -4,7 +4,7 @@
  * @module
  */
 
-/** `passing`: may be over the next time; `slow`: took too long; `refused`: is so for good. */
+/** `passing`: may be over the next time; `slow`: took too long; `refused`: the server knows no such user. */
 export type TroubleKind = "passing" | "slow" | "refused";
 
 /** See the module's comment. The message is a clause. */
