@@ -57,16 +57,16 @@ export class Watchdog {
     const each = Symbol.asyncIterator in pieces
       ? pieces[Symbol.asyncIterator]()
       : pieces[Symbol.iterator]();
-    for (;;) {
-      let next: IteratorResult<Uint8Array<ArrayBuffer>>;
-      try {
-        next = await each.next();
-      } catch (error) {
-        this.bark(error);
+    try {
+      for (;;) {
+        const next = await Promise.resolve(each.next()).catch((error) => this.bark(error));
+        if (next.done) return;
+        this.#bytes += next.value.length;
+        yield next.value;
       }
-      if (next.done) return;
-      this.#bytes += next.value.length;
-      yield next.value;
+    } finally {
+      // Whoever has read enough leaves a connection on which more would come.
+      await Promise.resolve(each.return?.()).catch(() => {});
     }
   }
 
