@@ -83,7 +83,7 @@ async function carryOut(request: Request): Promise<number> {
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
-    begun?.end();
+    await begun?.end();
     const traffic = session.cached && await settleCache(session.cached, request.signal);
     if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
@@ -98,7 +98,7 @@ async function carryOut(request: Request): Promise<number> {
   }
 }
 
-/** Keeps a repair out, plans by sealed traces alone and shows watchers what goes on. */
+/** Keeps a repair out, claims what it counts on, plans by sealed traces alone and shows watchers what goes on. */
 async function begin(quick: Session, options: Options) {
   const held = holdForRun(quick.store);
   const session = await sealed(quick, options);
@@ -106,8 +106,9 @@ async function begin(quick: Session, options: Options) {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
   });
-  const end = () => {
+  const end = async () => {
     live.close();
+    await session.claims.close();
     held.release();
   };
   return { session, live, end };

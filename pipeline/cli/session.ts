@@ -5,7 +5,7 @@
  */
 import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
-import { loadBundles } from "../store/code.ts";
+import { codeDigests, loadBundles } from "../store/code.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -16,6 +16,7 @@ import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
+import { Claims } from "../store/claims.ts";
 import { checkPublishPaths } from "../run/publish.ts";
 import { statOf } from "../files.ts";
 import { LocalStore } from "../store/local_store.ts";
@@ -33,6 +34,8 @@ export interface Session extends Wiring {
   readonly store: LocalStore;
   /** The store, where a cache is behind it. */
   readonly cached?: CachedStore;
+  /** What it counts on once it acts: see {@linkcode sealed}. */
+  readonly claims: Claims;
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly executor: Executor;
@@ -128,6 +131,7 @@ export async function openSession(
     ...wiring,
     ...planned,
     ...opened,
+    claims: new Claims(opened.store),
     outputs,
     bundles,
     executor,
@@ -154,19 +158,36 @@ async function planGraph(
 
 /**
  * The session with the plan made from sealed traces alone. The catalogue may only say that there is
- * nothing to do: whoever runs an instance, publishes or writes a record takes this.
+ * nothing to do: whoever runs an instance, publishes or writes a record takes this. What it counts on
+ * is claimed from then on, and must be given up.
  */
 export async function sealed(session: Session, options: Options): Promise<Session> {
-  const { store, secondsOf } = session;
-  const planInput: PlanInput = {
-    ...session.planInput,
-    outputs: (key, how) => sealedOutputs(store, key, how),
+  const { store, claims, secondsOf, name } = session;
+  const find = (key: Sha256, how: { readonly whole: boolean }) => {
+    claims.claim(key);
+    return sealedOutputs(store, key, how);
   };
-  const planned = await planGraph(session.graph, planInput, options);
-  const expected = estimate(planned.decisions, secondsOf, options.jobs);
-  // What the catalogue took for finished, and is not, is missing besides.
-  const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
-  return { ...session, ...planned, planInput, leftOut, estimate: expected };
+  return await claims.keep(async () => {
+    // The record may have been shortened meanwhile, and is what the run's own is made from.
+    const latest = readLatest(name, store);
+    for (const key of Object.values(latest?.keys ?? {})) claims.claim(key);
+    for (const bundle of session.bundles.values()) {
+      for (const digest of codeDigests(store, bundle)) claims.claim(digest);
+    }
+    const planned = await planGraph(
+      session.graph,
+      { ...session.planInput, outputs: find },
+      options,
+    );
+    const expected = estimate(planned.decisions, secondsOf, options.jobs);
+    // What the catalogue took for finished, and is not, is missing besides.
+    const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
+    const planInput: PlanInput = {
+      ...session.planInput,
+      outputs: (key, how) => claims.keep(() => find(key, how)),
+    };
+    return { ...session, ...planned, latest, planInput, leftOut, estimate: expected };
+  });
 }
 
 /**
@@ -184,6 +205,7 @@ export async function withSession<T>(
   try {
     return await use(session);
   } finally {
+    await session.claims.close();
     session.store.close();
   }
 }

@@ -15,6 +15,9 @@
  * store/incoming/             what is being fetched from a shared cache, kept to go on from
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/tags/NAME.json        a run that is kept, sealed
+ * store/claims/               what runs that go on count on
+ * store/removal.lock          held while results are put, or looked at to be reused, or removed
  * store/published.json        what is in outputs/, sealed
  * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
@@ -60,12 +63,14 @@ export interface StoreOptions {
   readonly onDamage?: DamageListener;
 }
 
+/** Where there is no room for what it keeps beside a database, SQLite says no more than this. */
+const NO_ROOM_BESIDE = "disk I/O error";
+
 /** Whether nothing can be written to a place, by permission or for want of room. */
 function isUnwritable(error: unknown): boolean {
-  // Where there is no room for what it keeps beside a database, SQLite says no more than that.
   return isRefused(error) ||
     error instanceof Error &&
-      (refusal(error.message) === "full" || error.message === "disk I/O error");
+      (refusal(error.message) === "full" || error.message === NO_ROOM_BESIDE);
 }
 
 /** An open store. */
@@ -92,10 +97,15 @@ export class LocalStore implements ArtifactStore, Workspace {
       for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
       this.catalog = this.#openCatalog();
     } catch (cause) {
+      const found = cause instanceof Error ? cause.message : String(cause);
+      const [rule, todo] = refusal(found) === "full"
+        ? ["have room for what a run writes", "free some,"]
+        : found === NO_ROOM_BESIDE
+        ? ["be a folder with room that this user can write to", "free some, make it writable,"]
+        : ["be a folder this user can write to", "make it writable"];
       throw new LockstepError(
-        `Cannot open the store at ${root}: it must be a folder this user can write to, found ` +
-          `"${cause instanceof Error ? cause.message : cause}"; make it writable or give another ` +
-          `place with --outputs`,
+        `Cannot open the store at ${root}: it must ${rule}, found "${found}"; ${todo} or give ` +
+          "another place with --outputs",
         { cause },
       );
     }

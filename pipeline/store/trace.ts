@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Sha256, sha256 } from "../key/hash.ts";
+import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import type { Unlike } from "../event.ts";
 import type { Ingredients } from "../key/ingredients.ts";
@@ -54,6 +54,15 @@ export type Named = Pick<OutputRecord, "sha256" | "kind"> & Partial<Pick<OutputR
 export function codeOf({ ingredients }: Trace): { code: Sha256; packages?: Sha256 } {
   const { code, packages } = ingredients as Readonly<Record<string, Sha256>>;
   return { code: code!, ...(packages === undefined ? {} : { packages }) };
+}
+
+/** The digests of a trace's inputs, by the input's name. */
+export function inputsOf(trace: Trace): [string, Sha256][] {
+  return Object.entries(trace.ingredients).flatMap(([name, value]) =>
+    name.startsWith("inputs.") && isSha256(value)
+      ? [[name.slice("inputs.".length), value] as [string, Sha256]]
+      : []
+  );
 }
 
 /** All that a trace names and the store holds for it. */

@@ -15,6 +15,7 @@ import {
   auditLocks,
   auditReferences,
   auditRuns,
+  auditTags,
   watchedWorkspace,
 } from "./audit/records.ts";
 import { auditCatalog, auditTraces } from "./audit/traces.ts";
@@ -47,6 +48,7 @@ export async function auditStore(
   const traces = auditTraces(audit);
   const { files, manifests, elsewhere } = await auditBlobs(audit, traces);
   auditReferences(audit, { runs, traces, publications });
+  auditTags(audit, traces);
   const unchecked = auditLocks(audit, runs, traces);
   auditCode(audit);
   const published = await auditOutputs(audit, publications);

@@ -4,6 +4,7 @@
  * @module
  */
 import { parse } from "@std/csv";
+import type { Sensitivity } from "../../../analysis/claims/sensitivity.ts";
 import type { JudgedClaim } from "../../../analysis/claims/judged.ts";
 import { type Metrics, metricsSchema } from "../../../analysis/spec/axes.ts";
 import { PUBLISHED_COLUMNS, publishedSchema } from "../../../analysis/spec/published.ts";
@@ -135,13 +136,20 @@ export function tables(
   study: Study,
   declared: Readonly<Record<string, object>>,
   claims: readonly JudgedClaim[] = [],
+  sensitivity?: Sensitivity,
 ): Map<string, Table> {
-  const all = tablesOf(study, { tables: tablesSchema.parse(declared), claims, findings: [] });
+  const all = tablesOf(study, {
+    tables: tablesSchema.parse(declared),
+    ...{ claims, sensitivity, findings: [] },
+  });
   return new Map(all.map((table) => [table.id, table]));
 }
 
 /** A table's head and rows as texts. */
 export function texts(table: Table | undefined): string[][] {
   if (table === undefined) return [];
-  return [table.columns.map(({ title }) => title), ...table.rows.map((row) => row.map(cellText))];
+  return [
+    table.columns.map(({ title }) => title),
+    ...table.rows.map(({ cells }) => cells.map(cellText)),
+  ];
 }

@@ -1,0 +1,332 @@
+/**
+ * What the records of an audit file must agree on, all the way from its index to its bytes: digests,
+ * the lock, traces, keys from their ingredients, inputs and what made them, artifacts and their sizes.
+ *
+ * @module
+ */
+import { LockstepError } from "../errors.ts";
+import { keyOf } from "../key/ingredients.ts";
+import { sha256 } from "../key/hash.ts";
+import { formatLock, lockName, toEntry } from "../store/lockfile.ts";
+import { codeOf, type Manifest, toManifest, type Trace } from "../store/trace.ts";
+import { parseTrace } from "../store/traces.ts";
+import type { AuditFile } from "./audit_file.ts";
+import type { Finding } from "./finding.ts";
+import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
+import { usesOf } from "./uses.ts";
+
+/** The records of an audit file, as far as they could be read. */
+export interface Records extends Material {
+  /** By instance. */
+  readonly traces: ReadonlyMap<string, Trace>;
+  /** Digest of each folder to what it holds. */
+  readonly manifests: ReadonlyMap<string, Manifest>;
+}
+
+type Report = (finding: Finding) => void;
+
+/** Reads and checks all records. */
+export function checkRecords(file: AuditFile, report: Report): Records {
+  const intact = checkFiles(file, report);
+  const traces = readTraces(file, report);
+  checkLock(file, traces, report);
+  const folders = new Set<string>();
+  for (const trace of traces.values()) {
+    const { packages } = codeOf(trace);
+    if (packages !== undefined) folders.add(packages);
+    for (const { kind, sha256 } of Object.values(trace.outputs)) {
+      if (kind === "folder") folders.add(sha256);
+    }
+  }
+  const blob = (digest: string) =>
+    intact.has(`blobs/${digest}`) ? file.files.get(`blobs/${digest}`) : undefined;
+  const manifests = readManifests(folders, blob, report);
+  checkBlobs(file, { traces, manifests, intact, report });
+  checkFolders(traces, manifests, report);
+  checkInputs(traces, report);
+  return { traces, manifests, blob, isFolder: (digest) => folders.has(digest) };
+}
+
+/**
+ * Every file must be listed and have the digest that is listed, in the order of the list. Returns those
+ * that are what their name says.
+ */
+function checkFiles({ index, files }: AuditFile, report: Report): Set<string> {
+  const intact = new Set<string>();
+  const listed = Object.keys(index.files), there = [...files.keys()];
+  for (const name of listed.filter((name) => !files.has(name))) {
+    report({ what: "file", where: name, expected: "there, as the index says", found: "nothing" });
+  }
+  for (const name of there.filter((name) => !Object.hasOwn(index.files, name))) {
+    report({ what: "file", where: name, expected: "in the index", found: "no such entry" });
+  }
+  const both = listed.filter((name) => files.has(name));
+  const wrong = there.filter((name) => Object.hasOwn(index.files, name))
+    .findIndex((name, at) => name !== both[at]);
+  if (wrong >= 0) {
+    const found = there.filter((name) => Object.hasOwn(index.files, name))[wrong]!;
+    report({ what: "file", where: `file ${wrong + 1}`, expected: both[wrong]!, found });
+  }
+  for (const [name, content] of files) {
+    const digest = sha256(content);
+    const listed = index.files[name];
+    const named = /^blobs\/(.*)$/.exec(name)?.[1];
+    if (digest === (named ?? digest)) intact.add(name);
+    // Of a blob it is said below whose it is.
+    else if (named === listed) continue;
+    if (listed === undefined || listed === digest) continue;
+    report({ what: "file", where: name, expected: listed, found: digest });
+  }
+  return intact;
+}
+
+/** Every instance must have a trace, whose key follows from its ingredients. */
+function readTraces({ index, files }: AuditFile, report: Report): Map<string, Trace> {
+  const traces = new Map<string, Trace>();
+  const used = new Set<string>();
+  for (const [instance, key] of Object.entries(index.instances)) {
+    const path = `traces/${key}.json`;
+    used.add(path);
+    const content = files.get(path);
+    if (content === undefined) {
+      report({
+        what: "trace",
+        where: path,
+        expected: `the trace of ${instance}`,
+        found: "nothing",
+      });
+      continue;
+    }
+    try {
+      const trace = parseTrace(new TextDecoder().decode(content), { key, path });
+      traces.set(instance, trace);
+      checkTrace(trace, { instance, report });
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      report({ what: "trace", where: path, expected: "an intact trace", found: error.message });
+    }
+  }
+  for (const path of files.keys()) {
+    if (!path.startsWith("traces/") || used.has(path)) continue;
+    report({
+      what: "trace",
+      where: path,
+      expected: "an instance's of the index",
+      found: "no such key",
+    });
+  }
+  return traces;
+}
+
+function checkTrace(
+  { key, stage, ingredients, outputs }: Trace,
+  { instance, report }: { readonly instance: string; readonly report: Report },
+): void {
+  const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
+    if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
+  };
+  expect("key", "key from its ingredients", [keyOf(ingredients), key]);
+  expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
+  const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
+    [`outputs.${name}`, `${kind}, ${exactness}`] as const
+  );
+  for (const [name, kind] of kinds) {
+    expect("trace", name, [ingredients[name] ?? "an ingredient", kind]);
+  }
+  for (const name of Object.keys(ingredients)) {
+    if (!name.startsWith("outputs.") || kinds.some(([made]) => made === name)) continue;
+    report({ what: "trace", where: `${instance}, ${name}`, expected: "an output", found: "none" });
+  }
+}
+
+/** The lock must say what the traces say. */
+function checkLock(
+  { index, files }: AuditFile,
+  traces: ReadonlyMap<string, Trace>,
+  report: Report,
+): void {
+  const name = lockName(index);
+  const content = files.get(name);
+  for (const path of files.keys()) {
+    if (!path.startsWith("lock/") || path === name) continue;
+    report({ what: "lock", where: path, expected: name, found: path });
+  }
+  if (content === undefined) {
+    report({ what: "lock", where: name, expected: "the run's lock", found: "nothing" });
+    return;
+  }
+  // Of an instance without a trace that is said already.
+  if (traces.size < Object.keys(index.instances).length) return;
+  compareLines(name, {
+    expected: lockOf(index, traces),
+    found: new TextDecoder().decode(content),
+    report,
+  });
+}
+
+/** The lock that some traces give. */
+export function lockOf(
+  run: { readonly experiment: string; readonly profile: string },
+  traces: ReadonlyMap<string, Trace>,
+): string {
+  return formatLock(
+    run,
+    new Map([...traces].map(([instance, trace]) => [instance, toEntry(trace)])),
+  );
+}
+
+/** Reports each line that two texts do not share, by the instance it begins with. */
+export function compareLines(
+  where: string,
+  { expected, found, report }: { expected: string; found: string; report: Report },
+): void {
+  if (expected === found) return;
+  const byName = (text: string) =>
+    new Map(text.split("\n").map((line) => [/^#|^\S+/.exec(line)?.[0] ?? "", line]));
+  const [wanted, there] = [byName(expected), byName(found)];
+  let reported = 0;
+  for (const name of new Set([...wanted.keys(), ...there.keys()])) {
+    const [line, other] = [wanted.get(name) ?? "no line", there.get(name) ?? "no line"];
+    if (line === other) continue;
+    const [a, b] = differingFields(line, other);
+    reported++;
+    report({ what: "lock", where: `${where}, ${name}`, expected: a, found: b });
+  }
+  if (reported > 0) return;
+  report({ what: "lock", where, expected: "the same lines, sorted, each once", found: "others" });
+}
+
+function differingFields(line: string, other: string): [string, string] {
+  const [a, b] = [line.split("  "), other.split("  ")];
+  const only = (own: readonly string[], others: readonly string[]) =>
+    own.filter((field) => !others.includes(field)).join("  ") || "nothing more";
+  return [only(a, b), only(b, a)];
+}
+
+function readManifests(
+  folders: ReadonlySet<string>,
+  blob: Material["blob"],
+  report: Report,
+): Map<string, Manifest> {
+  const manifests = new Map<string, Manifest>();
+  for (const digest of folders) {
+    const content = blob(digest);
+    // That a manifest is missing is said with the other blobs.
+    if (content === undefined) continue;
+    const manifest = toManifest(new TextDecoder().decode(content));
+    if (manifest !== undefined) manifests.set(digest, manifest);
+    else {
+      const where = `blobs/${digest}`;
+      report({
+        what: "blob",
+        where,
+        expected: "a folder's list of files",
+        found: "something else",
+      });
+    }
+  }
+  return manifests;
+}
+
+/**
+ * Every artifact must be in the file as its digest and its trace's size say, or be listed as left out.
+ */
+function checkBlobs(
+  { index, files }: AuditFile,
+  { traces, manifests, intact, report }: {
+    readonly traces: ReadonlyMap<string, Trace>;
+    readonly manifests: ReadonlyMap<string, Manifest>;
+    readonly intact: ReadonlySet<string>;
+    readonly report: Report;
+  },
+): void {
+  const named = new Set<string>();
+  for (const use of usesOf(traces, { manifest: (digest) => manifests.get(digest) })) {
+    const path = `blobs/${use.sha256}`, content = files.get(path);
+    const where = `${path}, ${use.of}`;
+    const size = content?.length ?? index.leftOut[use.sha256];
+    if (size === undefined) report({ what: "blob", where, expected: "there", found: "nothing" });
+    else if (use.bytes !== undefined && size !== use.bytes) {
+      report({ what: "blob", where, expected: `${use.bytes} bytes`, found: `${size}` });
+    } else if (content !== undefined && !intact.has(path) && !named.has(use.sha256)) {
+      report({ what: "blob", where, expected: use.sha256, found: sha256(content) });
+    }
+    named.add(use.sha256);
+  }
+  const unused = (where: string) =>
+    report({ what: "blob", where, expected: "named by a trace", found: "no such name" });
+  for (const path of files.keys()) {
+    if (path.startsWith("blobs/") && !named.has(path.slice("blobs/".length))) unused(path);
+    else if (!/^(blobs|traces|lock|certificates)\//.test(path)) {
+      report({
+        what: "file",
+        where: path,
+        expected: "in a folder of an audit file",
+        found: "another",
+      });
+    }
+  }
+  for (const digest of Object.keys(index.leftOut)) {
+    if (!named.has(digest)) unused(`left out ${digest}`);
+    if (files.has(`blobs/${digest}`)) {
+      report({
+        what: "index",
+        where: `left out ${digest}`,
+        expected: "not there",
+        found: "the blob",
+      });
+    }
+  }
+}
+
+/** A folder has as many bytes as its files together. */
+function checkFolders(
+  traces: ReadonlyMap<string, Trace>,
+  manifests: ReadonlyMap<string, Manifest>,
+  report: Report,
+): void {
+  for (const [instance, { outputs }] of traces) {
+    for (const [name, { sha256, bytes }] of Object.entries(outputs)) {
+      const manifest = manifests.get(sha256);
+      if (manifest === undefined) continue;
+      const total = Object.values(manifest).reduce((sum, entry) => sum + entry.bytes, 0);
+      if (total === bytes) continue;
+      const where = `${instance}, ${name}`;
+      report({ what: "trace", where, expected: `${total} bytes in all`, found: `${bytes}` });
+    }
+  }
+}
+
+/** Every input must be what an instance made; of what is gathered, the one that the label names. */
+function checkInputs(traces: ReadonlyMap<string, Trace>, report: Report): void {
+  const makers = new Map<string, { readonly instance: string; readonly output: string }[]>();
+  for (const [instance, { outputs }] of traces) {
+    for (const [output, { sha256 }] of Object.entries(outputs)) {
+      makers.set(sha256, [...makers.get(sha256) ?? [], { instance, output }]);
+    }
+  }
+  for (const [instance, trace] of traces) {
+    for (const { name, digest, label } of inputsIn(trace)) {
+      const made = makers.get(digest) ?? [];
+      const where = `${instance}, input ${name}${label === undefined ? "" : ` [${label}]`}`;
+      if (made.length === 0) {
+        report({
+          what: "input",
+          where,
+          expected: "what an instance of the run made",
+          found: digest,
+        });
+      } else if (label !== undefined && !made.some((maker) => fits(label, maker))) {
+        const found = made.map((maker) => `${maker.output} of ${maker.instance}`).join(", ");
+        report({ what: "input", where, expected: "made by what its label names", found });
+      }
+    }
+  }
+}
+
+/** Whether a label, `evaluate.metrics{"seed":"0"}`, is that of an instance's output. */
+function fits(label: string, { instance, output }: { instance: string; output: string }): boolean {
+  const [node = "", ...values] = instance.split("/");
+  if (!label.startsWith(`${node}.${output}{`)) return false;
+  return Object.values(coordinatesOf(label) ?? {}).sort().join("/") === values.sort().join("/");
+}
