@@ -98,15 +98,36 @@ export interface Feed {
   readonly each: readonly string[];
   /** Coordinates of the instances that this one takes it from. */
   readonly at: readonly Readonly<Record<string, string>>[];
-  readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
+  /** Tables that it measures or gathers. */
+  readonly measures: Readonly<Record<string, Measured>>;
   /** Of all of them; `undefined` if the stage does not say. */
   readonly holds: Names | undefined;
+}
+
+/** A table as it is known before anything is measured. */
+export interface Measured {
+  /** Axes that its rows vary over. */
+  readonly axes: readonly string[];
+  readonly columns: readonly string[];
 }
 
 /** The names of a kind in what feeds an input; `undefined` unless all of it says. */
 export function namesIn(feeds: readonly Feed[] | undefined, kind: string): string[] | undefined {
   const all = feeds?.map(({ holds }) => holds?.[kind]);
   return all === undefined || all.includes(undefined) ? undefined : all.flatMap((own) => own!);
+}
+
+/** Tables by name, with all axes and columns that any of some outputs measures. */
+export function tablesTogether(all: readonly Feed["measures"][]): Record<string, Measured> {
+  const tables: Record<string, Measured> = {};
+  for (const [name, { axes, columns }] of all.flatMap(Object.entries<Measured>)) {
+    const before = tables[name] ?? { axes: [], columns: [] };
+    tables[name] = {
+      axes: [...new Set([...before.axes, ...axes])],
+      columns: [...new Set([...before.columns, ...columns])],
+    };
+  }
+  return tables;
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */

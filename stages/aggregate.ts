@@ -63,8 +63,6 @@ export const aggregate = defineStage<AggregateParams>({
       exactness: "numeric",
       holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
     },
-    // Published by the report, with those of other analyses.
-    tables: { kind: "folder", exactness: "numeric" },
   },
   // In an order that is not the file's: the experiment's order is no ingredient.
   settle: (params, { grid }) => ({

@@ -5,9 +5,8 @@
  */
 import { z } from "zod";
 import { figureViolations } from "../analysis/figures/check.ts";
-import { measuredTables } from "../analysis/spec/names.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
-import { defineStage, namesIn } from "../pipeline/stage.ts";
+import { defineStage, namesIn, tablesTogether } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   figures: figuresSchema.describe("Figures by name, which is their file's"),
@@ -35,7 +34,7 @@ export const plot = defineStage({
       axes,
       metrics: namesIn(results, "metric"),
       sources: namesIn(results, "source"),
-      tables: results && measuredTables(results, { open: true }),
+      tables: results && tablesTogether(results.map(({ measures }) => measures)),
     };
     return figureViolations(figures, known)
       .map(({ path, message }) => ({ path: ["figures", ...path], message }));

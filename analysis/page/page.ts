@@ -73,7 +73,7 @@ export function pageHtml(parts: PageParts): string {
     "content",
     RUN_ID,
     ...merged.shown.keys(),
-    ...[...merged.shown.values()].flatMap(({ anchors = [] }) => anchors.map(([, name]) => name)),
+    ...[...merged.shown.values()].flatMap(({ rows }) => rows.flatMap(({ anchor }) => anchor ?? [])),
     ...figures.map(({ name }) => `figure-${name}`),
   ]);
   const page: Page = { ...parts, named, count: { table: 0, figure: 0 }, ids };

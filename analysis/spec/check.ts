@@ -4,13 +4,18 @@
  *
  * @module
  */
-import type { Surroundings, Violation } from "../../pipeline/stage.ts";
+import {
+  type Measured,
+  type Surroundings,
+  tablesTogether,
+  type Violation,
+} from "../../pipeline/stage.ts";
 import { askedBy, comparisonsOf } from "../claims/expected.ts";
 import { keyOf, partsOf } from "../study.ts";
 import { AGAINST, publishedValues } from "../printed.ts";
 import type { StudyParams } from "../tidy/study_of.ts";
 import type { Claim, Comparison } from "./claims.ts";
-import { type Known, type KnownTable, measuredTables, Names, type Path } from "./names.ts";
+import { type Known, Names, type Path } from "./names.ts";
 import { PUBLISHED_COLUMNS } from "./published.ts";
 import {
   BUILT_IN,
@@ -32,7 +37,7 @@ export interface Named extends Omit<StudyParams, "title" | "confidence"> {
 export function checkNames(named: Named, { axes, inputs }: Surroundings): Violation[] {
   const checker = new Checker(named, {
     axes,
-    tables: measuredTables(Object.values(inputs).flat()),
+    tables: tablesTogether(Object.values(inputs).flat().map(({ measures }) => measures)),
     metrics: Object.keys(named.metrics),
     sources: [...new Set(named.published.map(({ source }) => source))],
   });
@@ -44,8 +49,8 @@ export function checkNames(named: Named, { axes, inputs }: Surroundings): Violat
 class Checker extends Names {
   readonly #named: Named;
   /** A metric's table; `undefined` where that is not known. */
-  readonly #tableOf = (metric: string | undefined): KnownTable | undefined =>
-    this.known.tables?.get(this.#named.metrics[metric ?? ""]?.table ?? "");
+  readonly #tableOf = (metric: string | undefined): Measured | undefined =>
+    this.known.tables?.[this.#named.metrics[metric ?? ""]?.table ?? ""];
 
   constructor(named: Named, known: Known) {
     super(known);
@@ -144,12 +149,12 @@ class Checker extends Names {
     this.#named.paper.whole.forEach(({ at, column }, index) => {
       const path = ["paper", "whole", index];
       this.where([...path, "at"], at);
-      this.column([...path, "column"], column, this.known.tables?.get("corpora"));
+      this.column([...path, "column"], column, this.known.tables?.["corpora"]);
     });
     this.#named.paper.size.forEach((size, index) => {
       const path = ["paper", "size", index];
       this.where([...path, "at"], size.at);
-      const table = this.known.tables?.get(size.table);
+      const table = this.known.tables?.[size.table];
       if (table === undefined) {
         // The sizes of models are often written once, for aggregates of which one knows no sizes.
         if (size.table !== "runs") this.table([...path, "table"], size.table);
@@ -347,8 +352,7 @@ class Checker extends Names {
     if (table === undefined) return;
     this.where([...path, "where"], spec.where, table);
     if (spec.group !== undefined) this.axis([...path, "group"], spec.group, table);
-    const axes = table.open ? Object.keys(this.known.axes) : table.axes;
-    const possible = [...table.columns, ...axes, ...Object.keys(this.#named.metrics)];
+    const possible = [...table.columns, ...table.axes, ...Object.keys(this.#named.metrics)];
     spec.columns.forEach(({ column }, i) =>
       this.oneOf([...path, "columns", i, "column"], column, { what: "column", possible })
     );

@@ -39,15 +39,10 @@ const LATEX: Readonly<Record<string, string>> = {
   "`": "{`}",
   "\u202f": "\\,",
   "\u00a0": "~",
-  "“": "“",
-  "”": "”",
-  "‘": "‘",
-  "’": "’",
-  "…": "…",
 };
 
-/** Letters that LaTeX composes in its first font, so that no package is needed. */
-const LETTERS = "A-Za-zÀ-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿĆćČčĚěŁłŃńŇňŘřŚśŠšŮůŹźŻżŽž";
+/** Letters and marks that LaTeX has in its first font, so that no package is needed. */
+const LETTERS = "“”‘’…A-Za-zÀ-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿĆćČčĚěŁłŃńŇňŘřŚśŠšŮůŹźŻżŽž";
 const SPECIAL = new RegExp(`['-](?=['-])|[^ !"'()+,./0-9:;=?@${LETTERS}-]`, "gu");
 
 /** Text for LaTeX; a character that its fonts lack is named by its code: `(U+65E5)`. */

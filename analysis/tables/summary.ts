@@ -8,7 +8,7 @@ import { type Provenance, provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
 import { capitalized, countText, NONE, percent, withUnit } from "./format.ts";
-import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
@@ -90,18 +90,14 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     const cells = spec.columns.map((each) => cellAt(parts, at, each));
     return { place, at, cells, data: provenanceOf(study, { ...spec.where, ...at }) };
   }).filter(({ cells }) => says(cells, spec));
-  const firsts = firstsOf(rows, axes);
+  const begins = groupsBy<Row>(axes);
+  const source = (row: Row, index: number) => {
+    const before = rows[index - 1];
+    return begins(row, before) || before?.data.text !== row.data.text ? row.data.text : "";
+  };
   const made = tableOf<Row>(rows, [
-    ...axisColumns<Row>(study, axes, firsts),
-    words(
-      "Source",
-      "",
-      ({ data }) => data.text,
-      (row) => {
-        const { text } = row.data;
-        return firsts.has(row) || rows[rows.indexOf(row) - 1]!.data.text !== text ? text : "";
-      },
-    ),
+    ...axisColumns<Row>(study, axes),
+    words("Source", "", ({ data }) => data.text, (row) => source(row, rows.indexOf(row))),
     only("data_kind", ({ data }) => data.kind),
     ...spec.columns.flatMap((each, index): Making<Row>[] => [
       {
@@ -115,7 +111,7 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     ]),
   ], {
     ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
-    breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
+    begins: axes.length > 1 ? begins : undefined,
   });
   return { made, rows, shown: rows.map(({ at }) => at) };
 }
@@ -158,16 +154,15 @@ function acrossOf(parts: Parts, across: string): Built {
       ),
     })
   );
-  const firsts = firstsOf(rows, axes);
   const made = tableOf<Line>(rows, [
-    ...axisColumns<Line>(study, axes, firsts, ({ who }) => who.length > 0),
+    ...axisColumns<Line>(study, axes, ({ who }) => who.length > 0),
     words("Source", "", ({ label }) => label),
     ...values.map((value, index): Making<Line> => ({
       ...{ title: shortOf(study, across, value), name: value },
       show: ({ cells }) => cells[index]!,
     })),
   ], {
-    ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
+    ...{ id: "", caption: "", begins: groupsBy(axes) },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
   return { made: { ...made, data: long.made.data }, shown: long.shown };
@@ -233,32 +228,26 @@ function metricFor(study: Study, measure: Measure, table: string) {
   return metricOf(found.study, found.name);
 }
 
-/** Rows that begin a group: places that share the first axis' value. */
-function firstsOf<R extends { readonly place: At }>(
-  rows: readonly R[],
-  [axis]: readonly string[],
-): Set<R> {
-  return new Set(rows.filter(({ place }, index) => rows[index - 1]?.place[axis!] !== place[axis!]));
+/** Whether a place begins a group: those of one group share the first axis' value. */
+function groupsBy<R extends { readonly place: At }>([axis]: readonly string[]) {
+  return ({ place }: R, before: R | undefined) => place[axis!] !== before?.place[axis!];
 }
 
-/** A place's titles; the first, which groups the rows, is shown once. */
+/** A place's titles; the first groups the rows. */
 function axisColumns<R extends { readonly place: At }>(
   study: Study,
   axes: readonly string[],
-  firsts: ReadonlySet<R>,
   isBlank: (row: R) => boolean = () => false,
 ): Making<R>[] {
-  return axes.map((axis, index) =>
-    words(
+  return axes.map((axis, index) => ({
+    ...words<R>(
       axisOf(study, axis)?.title ?? axis,
       axis,
       ({ place }) => place[axis]!,
-      (row) =>
-        isBlank(row) || (index === 0 && axes.length > 1 && !firsts.has(row))
-          ? ""
-          : titleOf(study, axis, row.place[axis]!),
-    )
-  );
+      (row) => isBlank(row) ? "" : titleOf(study, axis, row.place[axis]!),
+    ),
+    once: index === 0,
+  }));
 }
 
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {

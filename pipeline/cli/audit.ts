@@ -8,7 +8,7 @@ import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
 import { lookAt, statOf } from "../files.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
-import { LockstepError } from "../errors.ts";
+import { LockstepError, UsageError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { unpublish } from "../run/publish.ts";
 import { holdOffRemovalToRead } from "../store/removal_lock.ts";
@@ -16,6 +16,7 @@ import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy, type Trace } from "../store/trace.ts";
+import type { Comparison } from "./audit_against.ts";
 import { duration, wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
@@ -31,11 +32,19 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
+  if (options.repair && (options.against ?? options.key) !== undefined) {
+    throw new UsageError(
+      "Cannot repair with --against or --key: what a commit or a signature says can't be made again; " +
+        "audit so first, repair without them",
+    );
+  }
   const store = new LocalStore(join(outputs, "store"), { reading: !options.repair });
   try {
     const audited = { project, outputs, store };
     if (options.repair) return await repair(audited, options, print);
-    return isSound((await look(audited, options, print)).findings) ? 0 : 1;
+    const { findings } = await look(audited, options, print);
+    const others = await lookElsewhere(audited, options, print);
+    return isSound([...findings, ...others]) ? 0 : 1;
   } finally {
     store.close();
   }
@@ -199,6 +208,31 @@ async function look(
   return result;
 }
 
+/** What of locks and files is not as a commit has it, or not signed. */
+async function lookElsewhere(
+  { project, outputs, store }: Audited,
+  options: Options,
+  print: Print,
+): Promise<readonly Finding[]> {
+  const { against, key } = options;
+  if (against === undefined && key === undefined) return [];
+  const { auditAgainst, auditSignatures } = await import("./audit_against.ts");
+  const found: Finding[] = [];
+  const take = ({ findings, note }: Comparison) => {
+    if (options.json) {
+      for (const one of findings) print(JSON.stringify({ event: "finding", ...one }));
+    } else printFindings(findings, wrapping(print));
+    if (options.json) say(options, print, "note", note);
+    else wrapping(print)(`note      ${note}`);
+    found.push(...findings);
+  };
+  if (against !== undefined) {
+    take(await auditAgainst(against, { root: project.root, outputs, store }));
+  }
+  if (key !== undefined) take(await auditSignatures(project.root, key));
+  return found;
+}
+
 function printEvents(result: AuditResult, seconds: number, print: Print): void {
   const { findings, files, bytes, unchecked, others } = result;
   for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
@@ -213,13 +247,7 @@ function printText(
   { options, print }: { readonly options: Options; readonly print: Print },
 ): void {
   const bad = findings.filter(({ problem }) => problem !== "leftover");
-  for (const { problem, what, path, instances, message } of bad) {
-    const [first, ...rest] = instances;
-    const whose = first === undefined
-      ? ""
-      : `, of ${first}${rest.length > 0 ? ` and ${rest.length} more` : ""}`;
-    print(`${problem.padEnd(8)}  ${what}${whose}\n          ${path}\n          ${message}`);
-  }
+  printFindings(bad, print);
   const note = (text: string) => options.quiet || print(`note      ${text}`);
   for (const { trace } of others) {
     note(`${trace.instance} was made twice under one key, with other bits; both are kept`);
@@ -229,6 +257,16 @@ function printText(
   if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
   const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
   print(bad.length === 0 ? `sound     ${size}` : `unsound   ${bad.length} findings; ${size}`);
+}
+
+function printFindings(findings: readonly Finding[], print: Print): void {
+  for (const { problem, what, path, instances, message } of findings) {
+    const [first, ...rest] = instances;
+    const whose = first === undefined
+      ? ""
+      : `, of ${first}${rest.length > 0 ? ` and ${rest.length} more` : ""}`;
+    print(`${problem.padEnd(8)}  ${what}${whose}\n          ${path}\n          ${message}`);
+  }
 }
 
 function setAside(

@@ -48,7 +48,14 @@ const SPECS = {
     summary: "list a run's metrics, a row for each instance; by default the latest run's",
     operands: [{ name: "RUN", values: "files", optional: true }],
   },
-  export: { summary: "copy an artifact out of the store, verified", operands: [INSTANCE] },
+  export: {
+    summary: "copy an artifact out of the store, verified, or describe a run for others' tools",
+    operands: [INSTANCE],
+  },
+  sign: {
+    summary: "sign a file, such as a lock, with an Ed25519 key, or check what was signed",
+    operands: [{ name: "FILE", values: "files" }],
+  },
   graph: { summary: "draw the stages and what feeds them, as Mermaid or DOT" },
   diff: {
     summary:
@@ -133,13 +140,18 @@ const STORED = [
   "audit",
   "gc",
   "tag",
+  "sign",
   "bundle",
   "verify",
   "serve",
 ] as const;
 
 /** The formats that a command can print, the default first. */
-export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
+export const FORMATS = {
+  metrics: ["table", "csv", "json"],
+  graph: ["mermaid", "dot"],
+  export: ["artifact", "crate", "slsa", "sbom"],
+} as const;
 
 /** The options by name. */
 export const FLAGS = {
@@ -219,8 +231,11 @@ export const FLAGS = {
   follow: { help: "go on printing while it runs", commands: ["logs"] },
   format: {
     argument: "FORMAT",
-    help: "metrics: table (the default), csv or json; graph: mermaid (the default) or dot",
-    commands: ["metrics", "graph"],
+    help:
+      "metrics: table (the default), csv or json; graph: mermaid (the default) or dot; export: " +
+      "artifact (the default) or, of a run or tag instead of an instance, crate (Workflow Run " +
+      "RO-Crate), slsa (in-toto statements) or sbom (CycloneDX)",
+    commands: ["metrics", "graph", "export"],
     values: FORMATS,
   },
   to: {
@@ -250,6 +265,15 @@ export const FLAGS = {
     help: "output of the instance, if it has several",
     commands: ["export"],
   },
+  key: {
+    argument: "FILE",
+    help:
+      "Ed25519 key in PEM: the private one signs, the public one checks; audit: every lock must " +
+      "be signed by it",
+    commands: ["export", "sign", "audit"],
+    values: "files",
+  },
+  check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },
   overwrite: {
     help: "replace what is at --to or --page, or the tag of that name",
     commands: ["export", "tag", "bundle", "verify"],
@@ -270,6 +294,11 @@ export const FLAGS = {
     values: ON_REQUEST,
   },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
+  against: {
+    argument: "COMMIT",
+    help: "compare locks, the latest runs' results and what of outputs/ is in git with a commit",
+    commands: ["audit"],
+  },
   page: {
     argument: "FILE",
     help:

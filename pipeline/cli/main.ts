@@ -27,6 +27,7 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   logs: async () => (await import("./logs.ts")).showLog,
   metrics: async () => (await import("./metrics.ts")).showMetrics,
   export: async () => (await import("./export.ts")).exportArtifact,
+  sign: async () => (await import("./sign.ts")).sign,
   graph: async () => (await import("./graph.ts")).showGraph,
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,

@@ -35,6 +35,10 @@ export interface Options {
   readonly format?: string;
   readonly to?: string;
   readonly output?: string;
+  readonly key?: string;
+  /** A git revision. */
+  readonly against?: string;
+  readonly check: boolean;
   readonly overwrite: boolean;
   readonly delete: boolean;
   /** How many recorded runs keep all that they made. */
@@ -208,7 +212,9 @@ function parseValues(
     lock: values.text("lock"),
     to: values.text("to"),
     output: values.text("output"),
-    format: command === "metrics" || command === "graph"
+    key: values.text("key"),
+    against: values.text("against"),
+    format: command === "metrics" || command === "graph" || command === "export"
       ? values.choice<string>("format", FORMATS[command])
       : undefined,
   };
@@ -237,6 +243,7 @@ function parseValues(
     all: values.has("all"),
     calibrate: values.has("calibrate"),
     follow: values.has("follow"),
+    check: values.has("check"),
     overwrite: values.has("overwrite"),
     checkout: values.has("checkout"),
     delete: values.has("delete"),

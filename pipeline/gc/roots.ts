@@ -10,7 +10,7 @@ import { lookAt, sortedEntries } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readPublications } from "../run/publish.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
-import { readLock } from "../store/lockfile.ts";
+import { isExperimentLock, readLock } from "../store/lockfile.ts";
 import { readTag, tagNames } from "../store/tags.ts";
 import type { Workspace } from "../store/workspace.ts";
 
@@ -73,7 +73,7 @@ function refuse(path: string, message: string): never {
 /** The locks of experiments. */
 function lockNames(root: string): string[] {
   return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) => name.endsWith(".lock") && !/^lock\/(deno|pins)\.lock$/.test(name));
+    .filter(isExperimentLock);
 }
 
 function lockedKeys(root: string, name: string): Sha256[] {

@@ -25,11 +25,11 @@ export function softmax(
     const whole = columns & -4, rest = inside(columns, whole);
     const end = x + 4 * whole, partial = whole < columns;
     let best = f32x4.splat(LOWEST), at = x;
-    for (; at < end; at += 16) best = f32x4.max(v128.load(at), best);
+    for (; at < end; at += 16) best = f32x4.pmax(v128.load(at), best);
     if (partial) {
-      best = f32x4.max(v128.bitselect(v128.load(at), f32x4.splat(LOWEST), rest), best);
+      best = f32x4.pmax(v128.bitselect(v128.load(at), f32x4.splat(LOWEST), rest), best);
     }
-    best = f32x4.splat(largestOf(best));
+    best = largestOf(best);
     let sum = f32x4.splat(0);
     for (at = x; at < end; at += 16) {
       const power = exp(f32x4.mul(f32x4.sub(v128.load(at), best), factor));

@@ -32,7 +32,8 @@ async function found({ claim = {}, table = {}, name = "main", more = {} }: {
     inputs: {
       measurements: [{
         ...{ node: "evaluate", output: "metrics", each: ["decay", "depth", "seed"], at: [] },
-        ...{ measures: { runs: ["accuracy"] }, holds: undefined },
+        measures: { runs: { axes: ["decay", "depth", "seed"], columns: ["accuracy"] } },
+        holds: undefined,
       }],
     },
   });

@@ -63,3 +63,12 @@ Deno.test("a misspelt column of published.csv is one message, at the header, wit
   const twice = await refused("fusion", [["published.csv", ",spread,", ",spred,"]]);
   assertEquals(twice.split("spred").length, 2, twice);
 });
+
+Deno.test("a claim about what is timed together names a value of every axis that is timed", async () => {
+  const at = "at: { dataset: arxiv, encoding: sinusoidal }";
+  const found = await refused("fusion", [["claims.yaml", at, "at: { dataset: arxiv }"]]);
+  const message =
+    "at must name a value of every axis of the metric's runs but seed, found none of " +
+    "encoding; name it, or average over its values with over";
+  assertEquals(found.split(message).length, 3, found);
+});

@@ -148,5 +148,8 @@ export function tables(
 /** A table's head and rows as texts. */
 export function texts(table: Table | undefined): string[][] {
   if (table === undefined) return [];
-  return [table.columns.map(({ title }) => title), ...table.rows.map((row) => row.map(cellText))];
+  return [
+    table.columns.map(({ title }) => title),
+    ...table.rows.map(({ cells }) => cells.map(cellText)),
+  ];
 }

@@ -46,8 +46,10 @@ Deno.test("a published number is never beside synthetic data", () => {
   assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n\u00a0=\u00a03"]);
   assertEquals(main[2]![0], "Electric");
   const columns = made.get("columns")!;
-  assert(columns.rows.slice(0, 2).every((row) => row.slice(4).every((text) => text === "–")));
-  assertEquals(columns.rows[2]![4], "about 92");
+  assert(
+    columns.rows.slice(0, 2).every(({ cells }) => cells.slice(4).every((text) => text === "–")),
+  );
+  assertEquals(columns.rows[2]!.cells[4], "about 92");
   assert(!JSON.stringify([made.get("main"), columns]).includes("61.2"));
 });
 
@@ -189,10 +191,12 @@ Deno.test("a cell leads to the runs or pairs behind it, and those to what measur
   const made = tables(bakery(), { one: spec });
   const anchors = new Set([...made.values()].flatMap((table) => [
     table.id,
-    ...(table.anchors ?? []).map(([, name]) => name),
+    ...table.rows.flatMap(({ anchor }) => anchor ?? []),
   ]));
   const links = [...made.values()].flatMap((table) =>
-    table.rows.flat().flatMap((each) => typeof each === "string" ? [] : [each])
+    table.rows.flatMap(({ cells }) => cells).flatMap((each) =>
+      typeof each === "string" ? [] : [each]
+    )
   );
   assert(links.length > 20);
   for (const { text, to } of links) {
@@ -242,7 +246,7 @@ Deno.test("a list has a tidy table's rows, a group's title once, and what the da
     ["Gas", "full data", "train", "12\u202f000", "12.5"],
     ["", "", "test", "7", "50.0"],
   ]);
-  assertEquals(list!.rows[0]![3], { text: "12\u202f000", to: "row:splits/0/cakes" });
+  assertEquals(list!.rows[0]!.cells[3], { text: "12\u202f000", to: "row:splits/0/cakes" });
 });
 
 Deno.test("two columns of one name have two in CSV", () => {
@@ -296,7 +300,7 @@ Deno.test("every number in a table's text is one of its data, rounded", () => {
   let checked = 0;
   for (const table of tables(study, { spec, across }).values()) {
     const data = table.data.rows.flat().filter((value) => typeof value === "number");
-    for (const cell of table.rows.flat()) {
+    for (const cell of table.rows.flatMap(({ cells }) => cells)) {
       for (
         const text of (typeof cell === "string" ? cell : cell.text).match(/[+−]?\d[\d\u202f.]*/g) ??
           []
