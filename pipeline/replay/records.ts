@@ -116,13 +116,26 @@ function readTraces({ index, files }: AuditFile, report: Report): Map<string, Tr
   return traces;
 }
 
+/** All that a trace has, and an output of one. */
+const FIELDS = new Set([
+  ...["key", "instance", "stage", "run", "ingredients", "sources", "outputs", "metrics"],
+  ...["started", "seconds", "machine"],
+]);
+const OUTPUT_FIELDS = new Set(["sha256", "bytes", "kind", "exactness"]);
+
 function checkTrace(
-  { key, stage, ingredients, outputs }: Trace,
+  trace: Trace,
   { instance, report }: { readonly instance: string; readonly report: Report },
 ): void {
+  const { key, stage, ingredients, outputs } = trace;
   const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
     if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
   };
+  const unknown = [
+    ...Object.keys(trace).filter((name) => !FIELDS.has(name)),
+    ...Object.values(outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
+  ];
+  for (const name of unknown) expect("trace", name, ["no such field", "one"]);
   expect("key", "key from its ingredients", [keyOf(ingredients), key]);
   expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
   const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
