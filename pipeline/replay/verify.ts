@@ -12,8 +12,9 @@ import { lockName } from "../store/lockfile.ts";
 import { codeOf, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
 import { difference } from "./difference.ts";
-import type { Finding } from "./finding.ts";
-import { checkRecords, compareLines, type Records } from "./records.ts";
+import type { Finding, Report } from "./finding.ts";
+import { compareLines } from "./lock_lines.ts";
+import { checkRecords, type Records } from "./records.ts";
 import { inputsIn, missingFor, replay } from "./replay.ts";
 import { gathers } from "./uses.ts";
 
@@ -80,7 +81,7 @@ export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
 export function inspect(bytes: Uint8Array<ArrayBuffer>, lock?: VerifyOptions["lock"]): Inspected {
   const whole = { sha256: sha256(bytes), bytes: bytes.length };
   const findings: Finding[] = [];
-  const report = (finding: Finding) => void findings.push(finding);
+  const report: Report = (finding) => findings.push(finding);
   let file: AuditFile;
   try {
     file = readAuditFile(bytes);
@@ -146,7 +147,7 @@ function codeFindings(
 function checkAgainst(
   lock: NonNullable<VerifyOptions["lock"]>,
   { index, files }: AuditFile,
-  report: (finding: Finding) => void,
+  report: Report,
 ): void {
   const name = lockName(index), where = `${name}, against the one given`;
   const expected = lock(name), found = new TextDecoder().decode(files.get(name));
