@@ -11,6 +11,7 @@ import type { Sha256 } from "../../key/hash.ts";
 import { lookAt } from "../../files.ts";
 import { LocalStore, type StoreOptions } from "../local_store.ts";
 import { isHeld, tryLock } from "../mutex.ts";
+import { holdOffRemoval } from "../removal_lock.ts";
 import type { Named, Trace } from "../trace.ts";
 import { locksFolder, makeFolder } from "../workspace.ts";
 import { type FoundTrace, RemoteCache } from "./cache.ts";
@@ -71,7 +72,13 @@ export class CachedStore extends LocalStore {
     if (this.#isReading) return found;
     const own = await super.trace(key);
     if (own) return own;
-    this.keepReceived(found);
+    // What is half written is not to be taken for what a killed process left.
+    const held = await holdOffRemoval(this);
+    try {
+      this.keepReceived(found);
+    } finally {
+      held.release();
+    }
     this.traffic.traces++;
     return await super.trace(key);
   }
