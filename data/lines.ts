@@ -117,7 +117,6 @@ export interface Line {
 export const maxRecordLength = 64 * 1024 * 1024;
 
 const newline = 0x0a;
-const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 /**
  * Splits a text in UTF-8 into lines at LF, leaving a CR before it to the caller and dropping a byte
@@ -164,8 +163,8 @@ export async function* textLines(
 
 /** A text in UTF-8 without the byte order mark that it may begin with. */
 export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
-  const marked = byteOrderMark.every((byte, i) => bytes[i] === byte);
-  return marked ? bytes.subarray(byteOrderMark.length) : bytes;
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return marked ? bytes.subarray(3) : bytes;
 }
 
 /** Lines, if they are UTF-8; `rest` is the second to the last with their line ends, checked at once. */

@@ -5,7 +5,6 @@
  */
 import code from "./compiled/words.wasm" with { type: "bytes" };
 import { ChunkedArray, type GrowingArray } from "./growing.ts";
-import { DataError } from "./lines.ts";
 import { bytesOf, textOf } from "./text_bytes.ts";
 import { firstWordId, unknownId } from "./words.ts";
 
@@ -83,7 +82,8 @@ export class WordNumbers {
 
   /** Takes a text, in UTF-8, to hash and to number. */
   read(text: Uint8Array): void {
-    const at = this.#within(() => this.#table.textAddress(text.length));
+    const at = this.#table.textAddress(text.length);
+    this.#look();
     this.#bytes.set(text, at);
     this.#length = text.length;
   }
@@ -110,7 +110,8 @@ export class WordNumbers {
     let words = 0;
     table.begin(this.#length);
     do {
-      const found = this.#within(() => table.next(count, this.#lowercase));
+      const found = table.next(count, this.#lowercase);
+      this.#look();
       if (words < limit) {
         into.append(this.#values, at, at + Math.min(found, limit - words));
       }
@@ -119,22 +120,11 @@ export class WordNumbers {
     return words;
   }
 
-  /** Runs what may enlarge the memory, which makes its views empty. */
-  #within<T>(run: () => T): T {
-    try {
-      return run();
-    } catch (cause) {
-      if (!(cause instanceof WebAssembly.RuntimeError)) throw cause;
-      throw new DataError(
-        "Cannot tokenise: the different words take more than the 4 GB of memory that they may have",
-        { cause },
-      );
-    } finally {
-      if (this.#bytes.length === 0) {
-        this.#bytes = new Uint8Array(this.#memory.buffer);
-        this.#values = new Uint32Array(this.#memory.buffer);
-      }
-    }
+  /** Looks at the memory again where it was enlarged, which makes its views empty. */
+  #look(): void {
+    if (this.#bytes.length > 0) return;
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+    this.#values = new Uint32Array(this.#memory.buffer);
   }
 
   /** Gives the most frequent words ids from 2 on; of equally frequent ones the first counted. */
