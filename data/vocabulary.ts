@@ -48,7 +48,9 @@ interface Functions {
 }
 
 /** Where in a word's record, which starts with its number, its other values are; then its bytes. */
-const countAt = 1, rankAt = 2, lengthAt = 3, wideAt = 4, recordValues = 6;
+const countAt = 1, rankAt = 2, lengthAt = 3, recordValues = 4;
+/** In a length: the word has a byte outside ASCII. */
+const wideBit = 1 << 31;
 const newline = 0x0a;
 
 /**
@@ -165,7 +167,9 @@ export class WordNumbers {
 
   /** Numbers of words that lower-casing changes, each with that of the word it becomes. */
   #lowercased(): [spelling: number, word: number][] {
-    const wide = this.#records().filter((record) => this.#values[record + wideAt] === 1);
+    const wide = this.#records().filter((record) =>
+      (this.#values[record + lengthAt]! & wideBit) !== 0
+    );
     const lines = this.#lines(wide);
     // Of all words at once: what a letter becomes depends on none beyond whitespace.
     const becomes = lines.toLowerCase().split("\n");
@@ -183,12 +187,14 @@ export class WordNumbers {
     const values = this.#values;
     const bytes = this.#bytes;
     let length = 0;
-    for (let i = 0; i < records.length; i++) length += values[records[i]! + lengthAt]! + 1;
+    for (let i = 0; i < records.length; i++) {
+      length += (values[records[i]! + lengthAt]! & ~wideBit) + 1;
+    }
     const lines = new Uint8Array(length);
     let at = 0;
     for (let i = 0; i < records.length; i++) {
       const start = (records[i]! + recordValues) * 4;
-      const end = start + values[records[i]! + lengthAt]!;
+      const end = start + (values[records[i]! + lengthAt]! & ~wideBit);
       for (let from = start; from < end; from++) lines[at++] = bytes[from]!;
       lines[at++] = newline;
     }
@@ -199,20 +205,21 @@ export class WordNumbers {
   #mostFrequent(records: Uint32Array, min: number): Uint32Array {
     const values = this.#values;
     // Sorted as integers of 64 bits, whose upper half falls with the count and whose lower is the rank.
-    const keys = new BigUint64Array(records.length);
+    let chosen = 0;
+    for (const record of records) if (values[record + countAt]! >= min) chosen += 1;
+    const keys = new BigUint64Array(chosen);
     const halves = new Uint32Array(keys.buffer);
     const numbers = new Uint32Array(records.length + 1);
-    let chosen = 0;
+    let at = 0;
     for (let number = 0; number < records.length; number++) {
       const count = values[records[number]! + countAt]!;
       if (count < min) continue;
       const rank = values[records[number]! + rankAt]!;
       numbers[rank] = number;
-      halves[2 * chosen] = rank;
-      halves[2 * chosen + 1] = ~count;
-      chosen += 1;
+      halves[at++] = rank;
+      halves[at++] = ~count;
     }
-    keys.subarray(0, chosen).sort();
+    keys.sort();
     const sorted = new Uint32Array(chosen);
     for (let i = 0; i < chosen; i++) sorted[i] = numbers[halves[2 * i]!]!;
     return sorted;
