@@ -99,7 +99,6 @@ function block(
 }
 
 /** Where a row of A begins. */
-
 function rowOf(a: usize, aPanel: i32, row: i32): usize {
   return a + (row >> 3) * aPanel + 4 * (row & 7);
 }
