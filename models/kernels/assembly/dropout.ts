@@ -1,4 +1,5 @@
 /** Dropout from counters: Threefry-4x32-20 (random.ts), two times four blocks at a time. */
+
 function rotated(x: v128, bits: i32): v128 {
   return v128.or(i32x4.shl(x, bits), i32x4.shr_u(x, 32 - bits));
 }

@@ -2,6 +2,7 @@
  * Loops over rows of an embedding table: sums of rows, AdaGrad where a batch has a gradient, and the
  * weight decay of the steps in which a row had none. A row's bytes are a multiple of 16.
  */
+
 function add(to: usize, row: usize, bytes: i32): void {
   for (let at = 0; at < bytes; at += 16) {
     v128.store(to + at, f32x4.add(v128.load(to + at), v128.load(row + at)));
