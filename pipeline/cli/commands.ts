@@ -219,6 +219,14 @@ export const FLAGS = {
     commands: CACHED,
   },
   push: { help: "put what this run makes into the cache too", commands: ["reproduce"] },
+  trusted: {
+    argument: "FILE",
+    help: "take from the cache only what this public key signed; several may be given (or " +
+      "LOCKSTEP_TRUSTED, with : between them)",
+    commands: [...RUNS, "audit", "pull"],
+    repeated: true,
+    values: "files",
+  },
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
@@ -283,9 +291,9 @@ export const FLAGS = {
   key: {
     argument: "FILE",
     help:
-      "Ed25519 key in PEM: the private one signs, the public one checks; audit: every lock must " +
-      "be signed by it",
-    commands: ["export", "sign", "audit"],
+      "Ed25519 key in PEM: the private one signs, what goes into a cache too; the public one checks; " +
+      "audit: every lock must be signed by it",
+    commands: ["export", "sign", "audit", "push", "reproduce"],
     values: "files",
   },
   check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },

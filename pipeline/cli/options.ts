@@ -28,6 +28,8 @@ export interface Options {
   readonly cache?: string;
   /** Whether results are put there. */
   readonly push: boolean;
+  /** Files of public keys: of a cache only what one of them signed is taken. */
+  readonly trusted: readonly string[];
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
@@ -212,6 +214,14 @@ function cacheOf(command: Command, values: Values): string | undefined {
   return text && addressText(parseAddress(text));
 }
 
+/** The keys that a command trusts. */
+function trustedBy(command: Command, values: Values): readonly string[] {
+  if (!flag("trusted").commands.includes(command)) return [];
+  const given = values.list("trusted");
+  const usual = Deno.env.get("LOCKSTEP_TRUSTED")?.split(":").filter((path) => path !== "");
+  return given.length > 0 ? given : usual ?? [];
+}
+
 function parseValues(
   command: Command,
   values: Values,
@@ -239,6 +249,9 @@ function parseValues(
   if (values.has("push") && texts.cache === undefined) {
     throw new UsageError("Cannot use --push: it needs --cache URL, or LOCKSTEP_CACHE");
   }
+  if (command === "reproduce" && texts.key !== undefined && !values.has("push")) {
+    throw new UsageError("Cannot use --key: it signs what goes into a cache; give --push too");
+  }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
   };
@@ -256,6 +269,7 @@ function parseValues(
     locked: values.has("locked"),
     finished: values.has("finished"),
     push: values.has("push"),
+    trusted: trustedBy(command, values),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
     calibrate: values.has("calibrate"),

@@ -254,3 +254,80 @@ Deno.test("plan says what the cache has, and writes none of it", async () => {
   assertStringIncludes(unwrapped(stdout), "7 instances, 7 up to date");
   assertEquals([...Deno.readDirSync(project.path("outputs/store/traces"))], []);
 });
+
+/** A pair of keys, in files of a project. */
+async function keys(project: TestProject, name: string): Promise<{ own: string; public: string }> {
+  const pair = await crypto.subtle.generateKey("Ed25519", true, [
+    "sign",
+    "verify",
+  ]) as CryptoKeyPair;
+  const write = async (kind: "PRIVATE" | "PUBLIC", file: string, form: "pkcs8" | "spki") => {
+    const key = kind === "PRIVATE" ? pair.privateKey : pair.publicKey;
+    const bytes = new Uint8Array(await crypto.subtle.exportKey(form, key));
+    project.write(
+      file,
+      `-----BEGIN ${kind} KEY-----\n${bytes.toBase64()}\n-----END ${kind} KEY-----\n`,
+    );
+    Deno.chmodSync(project.path(file), 0o600);
+    return project.path(file);
+  };
+  return {
+    own: await write("PRIVATE", `${name}.pem`, "pkcs8"),
+    public: await write("PUBLIC", `${name}.pub`, "spki"),
+  };
+}
+
+Deno.test("with --trusted only what a trusted key signed is taken, also of what is here already", async () => {
+  await using server = await filled();
+  using signer = toyProject();
+  const [ann, bob] = [await keys(signer, "ann"), await keys(signer, "bob")];
+  const cache = ["--cache", server.url];
+  using project = toyProject();
+  const unsigned = await reproduce(project, ...cache, "--trusted", ann.public);
+  assertEquals(executed(unsigned), TOY, "nothing is signed");
+  assertEquals(
+    notes(unsigned).filter((note) => note.includes("none of the trusted keys")).length,
+    1,
+  );
+
+  // Who signs puts a signed trace where one is that nobody signed.
+  await signer.executed();
+  const pushed = await signer.run(["push", ...cache, "--key", ann.own]);
+  assertStringIncludes(pushed.stdout, "7 results put there");
+  const before = new Map(server.content);
+  const again = await signer.run(["push", ...cache, "--key", bob.own]);
+  assertStringIncludes(unwrapped(again.stdout), "7 there before");
+  assertEquals(server.content, before);
+  using trusting = toyProject();
+  assertEquals(
+    await trusting.executed(...cache, "--trusted", bob.public, "--trusted", ann.public),
+    [],
+  );
+  using other = toyProject();
+  assertEquals(await other.executed(...cache, "--trusted", bob.public), TOY);
+  using careless = toyProject();
+  assertEquals(await careless.executed(...cache), [], "a signature is in nobody's way");
+  const careful = await reproduce(careless, ...cache, "--trusted", bob.public);
+  assertEquals(executed(careful), TOY, "what was taken unchecked counts for nothing then");
+  assertStringIncludes(damaged(careful).join(), "no trusted key signed it");
+  assertEquals((await careless.run(["audit"])).code, 0);
+});
+
+Deno.test("a signed trace that is another key's, or altered, is not taken", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const ann = await keys(project, "ann");
+  await project.executed();
+  assertEquals((await project.run(["push", "--cache", server.url, "--key", ann.own])).code, 0);
+  const paths = [...server.content.keys()].filter((path) => path.startsWith("/ac/"));
+  const [first, ...rest] = paths.map((path) => server.content.get(path)!);
+  // Each has the next one's, but for the last, of which the signature is of something else.
+  const last = JSON.parse(new TextDecoder().decode(first));
+  const payload = atob(last.payload).replace('"seconds"', '"seconds "');
+  const altered = new TextEncoder().encode(JSON.stringify({ ...last, payload: btoa(payload) }));
+  [...rest, altered].forEach((content, index) => server.content.set(paths[index]!, content));
+  using reader = toyProject();
+  const ended = await reproduce(reader, "--cache", server.url, "--trusted", ann.public);
+  assertEquals(executed(ended), TOY);
+  assertEquals(damaged(ended).filter((text) => text.includes("the trace of its key")).length, 6);
+});

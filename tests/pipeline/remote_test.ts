@@ -24,7 +24,7 @@ async function cacheAt(url: string, limits: Partial<Limits> = {}) {
       onNote: (note) => notes.push(note),
       onRefused: (path, why) => refused.push(`${path} ${why}`),
     },
-    { ...LIMITS, pauseMs: 1, ...limits },
+    { limits: { ...LIMITS, pauseMs: 1, ...limits } },
   );
   return { cache, notes, refused };
 }

@@ -22,6 +22,24 @@ export interface CacheListeners {
   readonly onRefused: (url: string, message: string) => void;
 }
 
+/** How a cache's traces are signed, and whose signatures count. */
+export interface Signatures {
+  /** The sealed trace in a text that may be signed, whoever signed it. */
+  unwrap(text: string): { readonly text: string; readonly isSigned: boolean };
+  /** Signs a sealed trace. Absent where none is to be. */
+  sign?(text: string): Promise<string>;
+  /** The id of a trusted key that signed a text; absent where any trace is taken that holds together. */
+  check?(text: string): Promise<string | undefined>;
+  /** Whether what a key signed is taken; of `undefined`, what none did. */
+  isTrusted(id: string | undefined): boolean;
+}
+
+/** Nothing is signed, and none is asked for. */
+const UNSIGNED: Signatures = {
+  unwrap: (text) => ({ text, isSigned: false }),
+  isTrusted: () => true,
+};
+
 /** What a cache has of a key; `unknown`: it could not be asked. */
 export type FoundTrace = Trace | "none" | "unknown";
 
@@ -35,12 +53,22 @@ export class RemoteCache {
   readonly #remote: Remote;
   readonly #requests: Requests;
   readonly #listeners: CacheListeners;
+  readonly signatures: Signatures;
+  #saidUntrusted = false;
   /** Paths of blobs that it has wrong, and is to be given again. */
   readonly #wrong = new Set<string>();
   /** Whether the server knows how to write only what is not there; found out by asking. */
   #writesOnce = true;
 
-  constructor(remote: Remote, listeners: CacheListeners, limits: Limits = LIMITS) {
+  constructor(
+    remote: Remote,
+    listeners: CacheListeners,
+    { limits = LIMITS, signatures = UNSIGNED }: {
+      readonly limits?: Limits;
+      readonly signatures?: Signatures;
+    } = {},
+  ) {
+    this.signatures = signatures;
     this.#remote = remote;
     this.#listeners = listeners;
     this.#requests = new Requests(remote, limits, listeners.onNote);
@@ -61,8 +89,13 @@ export class RemoteCache {
       );
       if (text === UNASKED) return "unknown";
       if (text === undefined) return "none";
+      const signedBy = await this.signatures.check?.(text);
+      if (!this.signatures.isTrusted(signedBy)) return this.#untrusted();
       try {
-        return receiveTrace(text, { key, from: this.name });
+        return receiveTrace(this.signatures.unwrap(text).text, {
+          ...{ key, from: this.name },
+          ...(signedBy === undefined ? {} : { signedBy }),
+        });
       } catch (error) {
         if (!(error instanceof LockstepError)) throw error;
         if (round < MAX_ROUNDS) continue;
@@ -103,15 +136,19 @@ export class RemoteCache {
   }
 
   /**
-   * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it can't be
-   * trusted.
+   * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it does not
+   * hold together, or is not signed and this one is.
    */
   async putTrace(trace: Trace): Promise<"there" | "put" | "failed"> {
     const path = `ac/${trace.key}`;
-    const text = sendTrace(trace);
+    const { sign, unwrap } = this.signatures;
+    const text = await (sign?.(sendTrace(trace)) ?? sendTrace(trace));
     const put = await this.#requests.attempt("write", async () => {
       const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
-      if (there !== undefined && isTrusted(there, trace.key)) return "there";
+      if (there !== undefined) {
+        const known = unwrap(there);
+        if ((known.isSigned || !sign) && isOf(trace.key, known.text)) return "there";
+      }
       const once: Record<string, string> = there === undefined && this.#writesOnce
         ? { "if-none-match": "*" }
         : {};
@@ -130,12 +167,24 @@ export class RemoteCache {
     return put === UNASKED ? "failed" : put;
   }
 
+  /** A cache may be full of what others signed: it is said once. */
+  #untrusted(): "none" {
+    if (!this.#saidUntrusted) {
+      this.#saidUntrusted = true;
+      this.#listeners.onNote(
+        `the cache ${this.name} has results that none of the trusted keys signed; they are left there`,
+      );
+    }
+    return "none";
+  }
+
   #refuse(path: string, message: string): void {
     this.#listeners.onRefused(`${this.name}/${path}`, message);
   }
 }
 
-function isTrusted(text: string, key: Sha256): boolean {
+/** Whether a text is a trace of a key that holds together. */
+function isOf(key: Sha256, text: string): boolean {
   try {
     return receiveTrace(text, { key, from: "" }) !== undefined;
   } catch (error) {

@@ -53,12 +53,23 @@ export class CachedStore extends LocalStore {
   }
 
   override async outputs(key: Sha256): Promise<FoundOutputs> {
+    // An index does not know whose results they are.
+    if (this.cache.signatures.check && !await this.trace(key)) return "absent";
     const found = await super.outputs(key);
     return found === "absent" ? (await this.trace(key))?.outputs ?? "absent" : found;
   }
 
   override async trace(key: Sha256): Promise<Trace | undefined> {
-    return await super.trace(key) ?? await this.#receive(key);
+    const own = await super.trace(key);
+    if (!own?.received || this.cache.signatures.isTrusted(own.received.signedBy)) {
+      return own ?? await this.#receive(key);
+    }
+    // It was taken when no signature was asked for, or another's.
+    this.setAsideTrace(
+      key,
+      `the trace of ${own.instance} came from a cache, and no trusted key signed it`,
+    );
+    return await this.#receive(key);
   }
 
   async #receive(key: Sha256): Promise<Trace | undefined> {

@@ -9,7 +9,7 @@ import { isDigest } from "../shape.ts";
 import { keyOf } from "../../key/ingredients.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import { seal } from "../sealed.ts";
-import type { Trace } from "../trace.ts";
+import type { Received, Trace } from "../trace.ts";
 import { parseTrace } from "../traces.ts";
 
 /** The text of a trace for a cache: all but where it was received from. */
@@ -26,12 +26,12 @@ export function sendTrace(trace: Trace): string {
  */
 export function receiveTrace(
   text: string,
-  { key, from }: { readonly key: Sha256; readonly from: string },
+  { key, ...received }: { readonly key: Sha256 } & Received,
 ): Trace {
   const trace = parseTrace(text, { key, path: "it" });
   const problem = problemOf(trace);
   if (problem !== undefined) throw new LockstepError(`Cannot trust it: ${problem}`);
-  return { ...trace, received: { from } };
+  return { ...trace, received };
 }
 
 function problemOf({ key, stage, ingredients, outputs }: Trace): string | undefined {
