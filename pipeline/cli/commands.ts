@@ -6,6 +6,7 @@
  */
 import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES } from "../key/platform.ts";
+import { BACKENDS } from "../stage.ts";
 
 /** Where the values of an option or an operand come from, for completion. */
 export type Values =
@@ -205,6 +206,14 @@ export const FLAGS = {
     help: "where numeric stages compute, or what doctor examines (default: auto)",
     commands: [...RUNS, "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
+  },
+  "accept-platform": {
+    argument: BACKENDS.join("|"),
+    help: "take results of numeric stages on this backend too, where there is none of one's own; " +
+      "several may be given, the first counts; no lock is written",
+    commands: [...RUNS, "pull"],
+    repeated: true,
+    values: BACKENDS,
   },
   mirror: {
     argument: "DIR|URL",

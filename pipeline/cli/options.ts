@@ -7,6 +7,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { UsageError } from "../errors.ts";
 import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
+import { type Backend, BACKENDS } from "../stage.ts";
 import { addressText, parseAddress } from "../store/remote/address.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
@@ -23,6 +24,8 @@ export interface Options {
   readonly only: readonly string[];
   readonly force: readonly string[];
   readonly backend: BackendChoice;
+  /** Backends whose results are taken besides. */
+  readonly acceptPlatform: readonly Backend[];
   readonly mirror?: string;
   /** The address of a shared cache. */
   readonly cache?: string;
@@ -246,6 +249,11 @@ function parseValues(
       "Cannot use --finished with --locked: a lock is of all results; give one of them",
     );
   }
+  if (values.has("locked") && values.list("accept-platform").length > 0) {
+    throw new UsageError(
+      "Cannot use --accept-platform with --locked: a lock is of one platform; give one of them",
+    );
+  }
   if (values.has("push") && texts.cache === undefined) {
     throw new UsageError("Cannot use --push: it needs --cache URL, or LOCKSTEP_CACHE");
   }
@@ -262,6 +270,7 @@ function parseValues(
     only: values.list("only"),
     force: values.list("force"),
     backend: values.choice("backend", BACKEND_CHOICES),
+    acceptPlatform: values.choices("accept-platform", BACKENDS),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     largest: values.size("largest", { or: 1e6 }),

@@ -331,3 +331,41 @@ Deno.test("a signed trace that is another key's, or altered, is not taken", asyn
   assertEquals(executed(ended), TOY);
   assertEquals(damaged(ended).filter((text) => text.includes("the trace of its key")).length, 6);
 });
+
+/** A toy project whose steps compute something else on each backend. */
+function numericProject(): TestProject {
+  const project = toyProject();
+  project.edit("stages/steps.ts", "checkpoints: true,", "checkpoints: true,\n  numeric: true,");
+  project.edit("stages/steps.run.ts", 'text + " " + state.value', "context.backend + state.value");
+  return project;
+}
+
+Deno.test("results of another platform are taken only where that is asked for, and marked", async () => {
+  await using server = new CacheServer();
+  const cache = ["--cache", server.url];
+  using first = numericProject();
+  await first.executed(...cache, "--push", "--backend", "wasm");
+  using refusing = numericProject();
+  const steps = TOY.filter((name) => name.startsWith("steps"));
+  const made = await refusing.executed(...cache, "--backend", "cpu");
+  assertEquals(made, ["gather", ...steps]);
+  assert(!refusing.read("outputs/trace/runs.js").includes("another platform"));
+
+  using accepting = numericProject();
+  const accept = [...cache, "--backend", "cpu", "--accept-platform", "wasm"];
+  const ended = await reproduce(accepting, ...accept);
+  assertEquals(executed(ended), []);
+  assertStringIncludes(notes(ended).join(), "4 results of wasm accepted");
+  assertStringIncludes(
+    accepting.read("outputs/trace/runs.js"),
+    '"backend": "cpu; 4 results of another platform: wasm"',
+  );
+  assertStringIncludes(accepting.read("outputs/toy.smoke/report/page.txt"), "wasm");
+  assertEquals([...Deno.readDirSync(accepting.path("lock"))].length, 1, "no lock but Deno's");
+  assertEquals((await accepting.run(["audit"])).code, 0);
+  // Asked for once is not asked for the next time.
+  assertEquals(await accepting.executed(...cache, "--backend", "cpu"), ["gather", ...steps]);
+  const { code, stderr } = await accepting.run(["reproduce", ...accept, "--locked"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "a lock is of one platform");
+});

@@ -8,7 +8,9 @@ import { LockstepError } from "../../errors.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import { sha256 } from "../../key/hash.ts";
 import { download, type Downloaded, type Wanted } from "./download.ts";
-import { receiveTrace, sendTrace } from "./entry.ts";
+import { keyOnBackend } from "../../key/ingredients.ts";
+import type { Backend } from "../../stage.ts";
+import { type AskedFor, receiveTrace, sendTrace } from "./entry.ts";
 import type { Remote } from "./remote.ts";
 import { type Answer, LIMITS, type Limits, Requests, requireDone, UNASKED } from "./requests.ts";
 import type { Trace } from "../trace.ts";
@@ -79,8 +81,12 @@ export class RemoteCache {
     return this.#remote.name;
   }
 
-  /** The trace of a key, verified. */
-  async trace(key: Sha256): Promise<FoundTrace> {
+  /**
+   * The trace of a key, verified.
+   *
+   * @param onBackend Whether the key is that of a backend, under which a result on any adapter may be.
+   */
+  async trace(key: Sha256, onBackend?: Backend): Promise<FoundTrace> {
     const path = `ac/${key}`;
     for (let round = 1;; round++) {
       const text = await this.#requests.attempt(
@@ -93,7 +99,7 @@ export class RemoteCache {
       if (!this.signatures.isTrusted(signedBy)) return this.#untrusted();
       try {
         return receiveTrace(this.signatures.unwrap(text).text, {
-          ...{ key, from: this.name },
+          ...{ key, from: this.name, ...(onBackend === undefined ? {} : { onBackend }) },
           ...(signedBy === undefined ? {} : { signedBy }),
         });
       } catch (error) {
@@ -140,14 +146,30 @@ export class RemoteCache {
    * hold together, or is not signed and this one is.
    */
   async putTrace(trace: Trace): Promise<"there" | "put" | "failed"> {
-    const path = `ac/${trace.key}`;
+    const backend = trace.ingredients["platform.backend"] as Backend | undefined;
+    const shared = backend && keyOnBackend(trace.ingredients, backend);
+    // Of an adapter's results a machine without it does not know the keys.
+    if (shared !== undefined && shared !== trace.key) {
+      const put = await this.#putUnder(shared, trace, backend);
+      if (put === "failed") return put;
+    }
+    return await this.#putUnder(trace.key, trace);
+  }
+
+  async #putUnder(
+    key: Sha256,
+    trace: Trace,
+    onBackend?: Backend,
+  ): Promise<"there" | "put" | "failed"> {
+    const path = `ac/${key}`;
+    const asked = { key, from: "", ...(onBackend === undefined ? {} : { onBackend }) };
     const { sign, unwrap } = this.signatures;
     const text = await (sign?.(sendTrace(trace)) ?? sendTrace(trace));
     const put = await this.#requests.attempt("write", async () => {
       const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
       if (there !== undefined) {
         const known = unwrap(there);
-        if ((known.isSigned || !sign) && isOf(trace.key, known.text)) return "there";
+        if ((known.isSigned || !sign) && holdsTogether(known.text, asked)) return "there";
       }
       const once: Record<string, string> = there === undefined && this.#writesOnce
         ? { "if-none-match": "*" }
@@ -183,10 +205,10 @@ export class RemoteCache {
   }
 }
 
-/** Whether a text is a trace of a key that holds together. */
-function isOf(key: Sha256, text: string): boolean {
+/** Whether a text is a trace such as was asked for. */
+function holdsTogether(text: string, asked: AskedFor): boolean {
   try {
-    return receiveTrace(text, { key, from: "" }) !== undefined;
+    return receiveTrace(text, asked) !== undefined;
   } catch (error) {
     if (error instanceof LockstepError) return false;
     throw error;
