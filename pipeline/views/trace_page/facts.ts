@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { inputsOf } from "../ancestry.ts";
+import { inputsOf } from "../../store/trace.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 
 /** Facts of a run. */
