@@ -167,7 +167,7 @@ async function dropLost(
     if (!trace) continue;
     const code = codeOf(trace);
     if (holdsCode(store, code)) await keepCode({ store, workspace: store }, code);
-    if (await isWhole(trace, store) || named.has(key)) continue;
+    if (trace.received || await isWhole(trace, store) || named.has(key)) continue;
     store.setAsideTrace(key, "what it names is lost");
     report(
       `set aside the trace of ${trace.instance}, ${key}: what it names is lost, and no run as it ` +
@@ -234,15 +234,15 @@ async function lookElsewhere(
 }
 
 function printEvents(result: AuditResult, seconds: number, print: Print): void {
-  const { findings, files, bytes, unchecked, others } = result;
+  const { findings, files, bytes, unchecked, others, elsewhere } = result;
   for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
   const unlike = others.map(({ trace }) => trace.instance);
   const counts = { findings: findings.length, files, bytes };
-  print(JSON.stringify({ event: "audit", ...counts, unchecked, unlike, seconds }));
+  print(JSON.stringify({ event: "audit", ...counts, unchecked, unlike, elsewhere, seconds }));
 }
 
 function printText(
-  { findings, files, bytes, unchecked, others }: AuditResult,
+  { findings, files, bytes, unchecked, others, elsewhere }: AuditResult,
   seconds: number,
   { options, print }: { readonly options: Options; readonly print: Print },
 ): void {
@@ -253,6 +253,9 @@ function printText(
     note(`${trace.instance} was made twice under one key, with other bits; both are kept`);
   }
   for (const lock of unchecked) note(`${lock} was not checked: its run is not in this store`);
+  if (elsewhere > 0) {
+    note(`${elsewhere} blobs of results that came from a cache were not fetched, and not checked`);
+  }
   const leftovers = findings.length - bad.length;
   if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
   const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;

@@ -90,6 +90,10 @@ const SPECS = {
     summary: "keep a run under a name; without one, list the tags",
     operands: [{ name: "NAME", optional: true }],
   },
+  push: {
+    summary: "put a run's results, or with --all the whole store's, into a shared cache",
+  },
+  pull: { summary: "fetch what a shared cache has of a run, artifacts too" },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
   new: {
@@ -143,8 +147,12 @@ const STORED = [
   "sign",
   "bundle",
   "verify",
+  "push",
+  "pull",
   "serve",
 ] as const;
+/** The commands that may ask a shared cache. */
+const CACHED = [...RUNS, "audit", "push", "pull"] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = {
@@ -158,26 +166,26 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify"],
+    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
     values: "profiles",
   },
   set: {
     argument: "PATH=VALUE",
     help:
       "change a value for this run: STAGE.PARAM, AXIS.VALUE.STAGE.PARAM, grid.AXIS, define.NAME",
-    commands: [...RUNS, "graph"],
+    commands: [...RUNS, "graph", "pull"],
     repeated: true,
   },
   only: {
     argument: "GLOB",
     help: "only these instances and what they need: train, train/short, **/0",
-    commands: ["reproduce", "plan", "metrics", "graph"],
+    commands: ["reproduce", "plan", "metrics", "graph", "pull"],
     repeated: true,
     values: "instances",
   },
@@ -195,15 +203,22 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute, or what doctor examines (default: auto)",
-    commands: [...RUNS, "metrics", "diff", "doctor"],
+    commands: [...RUNS, "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
   },
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: RUNS,
+    commands: [...RUNS, "pull"],
     values: "files",
   },
+  cache: {
+    argument: "URL",
+    help:
+      "take results from this shared cache, http(s)://… or s3://BUCKET/PREFIX (or LOCKSTEP_CACHE)",
+    commands: CACHED,
+  },
+  push: { help: "put what this run makes into the cache too", commands: ["reproduce"] },
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
@@ -219,8 +234,8 @@ export const FLAGS = {
     commands: ["reproduce"],
   },
   all: {
-    help: "every instance, not only a line for each stage",
-    commands: ["reproduce", "plan", "graph"],
+    help: "every instance, not only a line for each stage; push: every result of the store",
+    commands: ["reproduce", "plan", "graph", "push"],
   },
   calibrate: {
     help:

@@ -32,6 +32,8 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
+  push: async () => (await import("./push.ts")).push,
+  pull: async () => (await import("./pull.ts")).pull,
   bundle: async () => (await import("./bundle.ts")).bundle,
   verify: async () => (await import("./verify.ts")).verifyFile,
   gc: async () => (await import("./gc.ts")).gc,

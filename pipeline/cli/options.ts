@@ -7,6 +7,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { UsageError } from "../errors.ts";
 import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
+import { addressText, parseAddress } from "../store/remote/address.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
 
@@ -23,6 +24,10 @@ export interface Options {
   readonly force: readonly string[];
   readonly backend: BackendChoice;
   readonly mirror?: string;
+  /** The address of a shared cache. */
+  readonly cache?: string;
+  /** Whether results are put there. */
+  readonly push: boolean;
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
@@ -200,6 +205,13 @@ class Values {
   }
 }
 
+/** The cache of a command that may ask one, as an address that is one. */
+function cacheOf(command: Command, values: Values): string | undefined {
+  if (!flag("cache").commands.includes(command)) return undefined;
+  const text = values.text("cache") ?? (Deno.env.get("LOCKSTEP_CACHE") || undefined);
+  return text && addressText(parseAddress(text));
+}
+
 function parseValues(
   command: Command,
   values: Values,
@@ -207,6 +219,7 @@ function parseValues(
   const texts = {
     experiment: values.text("experiment"),
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
+    cache: cacheOf(command, values),
     outputs: values.text("outputs"),
     page: values.text("page"),
     lock: values.text("lock"),
@@ -222,6 +235,9 @@ function parseValues(
     throw new UsageError(
       "Cannot use --finished with --locked: a lock is of all results; give one of them",
     );
+  }
+  if (values.has("push") && texts.cache === undefined) {
+    throw new UsageError("Cannot use --push: it needs --cache URL, or LOCKSTEP_CACHE");
   }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
@@ -239,6 +255,7 @@ function parseValues(
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),
+    push: values.has("push"),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
     calibrate: values.has("calibrate"),

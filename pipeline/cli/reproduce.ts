@@ -6,6 +6,7 @@
 import type { Event, Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
+import { settleCache } from "./cache.ts";
 import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { leftOutNote } from "./left_out_note.ts";
@@ -58,6 +59,10 @@ async function carryOut(request: Request): Promise<number> {
       said.push({ event: "damaged", path, message });
       listener({ event: "damaged", path, message });
     },
+    onNote(message) {
+      said.push({ event: "note", message });
+      listener({ event: "note", message });
+    },
   });
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
@@ -79,6 +84,8 @@ async function carryOut(request: Request): Promise<number> {
     return ended.code;
   } finally {
     await begun?.end();
+    const traffic = session.cached && await settleCache(session.cached, request.signal);
+    if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
     if (hadNothingToDo) {

@@ -19,7 +19,9 @@ import { sealedOutputs } from "../store/artifact_store.ts";
 import { Claims } from "../store/claims.ts";
 import { checkPublishPaths } from "../run/publish.ts";
 import { statOf } from "../files.ts";
-import { LocalStore, type StoreOptions } from "../store/local_store.ts";
+import { LocalStore } from "../store/local_store.ts";
+import type { CachedStore } from "../store/remote/cached_store.ts";
+import { type OpenOptions, openStoreWithCache } from "./cache.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
@@ -30,6 +32,8 @@ export interface Session extends Wiring {
   /** What `--only` leaves of it. */
   readonly graph: Graph;
   readonly store: LocalStore;
+  /** The store, where a cache is behind it. */
+  readonly cached?: CachedStore;
   /** What it counts on once it acts: see {@linkcode sealed}. */
   readonly claims: Claims;
   readonly outputs: string;
@@ -53,12 +57,16 @@ export function outputsFolder(project: Project, options: Options): string {
 }
 
 /** How commands open a store that they only read: damage is reported and left as it is. */
-export function reading(options: Options, print: Print): StoreOptions {
+export function reading(options: Options, print: Print): OpenOptions {
   return {
     reading: true,
     onDamage(path, message) {
       if (options.json) print(JSON.stringify({ event: "damaged", path, message }));
       else console.error(`damaged: ${path}: ${message}`);
+    },
+    onNote(message) {
+      if (options.json) print(JSON.stringify({ event: "note", message }));
+      else console.error(`note: ${message}`);
     },
   };
 }
@@ -81,7 +89,7 @@ export function openStore(
 export async function openSession(
   project: Project,
   options: Options,
-  storeOptions: StoreOptions = {},
+  storeOptions: OpenOptions = {},
 ): Promise<Session> {
   const wiring = await openExperiment(project, options);
   const { name, all } = wiring;
@@ -96,7 +104,8 @@ export async function openSession(
   const executor = new LocalExecutor();
   const asked = numeric ? options.backend : "wasm";
   const platform = await executor.platform(asked);
-  const store = new LocalStore(join(outputs, "store"), storeOptions);
+  const opened = await openStoreWithCache(join(outputs, "store"), options, storeOptions);
+  const { store } = opened;
   const stages = new Set([...used.values()].map((stage) => stage.name));
   const bundles = await loadBundles(project.root, [...stages], store);
   store.catalog.readAhead(name);
@@ -121,8 +130,8 @@ export async function openSession(
   return {
     ...wiring,
     ...planned,
-    store,
-    claims: new Claims(store),
+    ...opened,
+    claims: new Claims(opened.store),
     outputs,
     bundles,
     executor,

@@ -12,6 +12,7 @@
  * store/scratch/              private folders of running instances
  * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
+ * store/incoming/             what is being fetched from a shared cache, kept to go on from
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/tags/NAME.json        a run that is kept, sealed
@@ -80,6 +81,8 @@ export class LocalStore implements ArtifactStore, Workspace {
   readonly #traces: Traces;
   readonly #onDamage: DamageListener;
   readonly #reading: boolean;
+  /** Outputs that were asked for whole, and are not. */
+  readonly #missed = new Set<Sha256>();
 
   /**
    * Opens the store below a folder, making it if needed.
@@ -134,14 +137,30 @@ export class LocalStore implements ArtifactStore, Workspace {
       const outputs = this.#traces.outputs(key);
       if (!outputs) return "absent";
       for (const name in outputs) {
-        if (this.#blobs.outputState(outputs[name]!, { whole: false }) !== "ok") return "lost";
+        if (this.#blobs.outputState(outputs[name]!, { whole: false }) === "ok") continue;
+        return this.#trace(key)?.received ? outputs : "lost";
       }
       return outputs;
     });
   }
 
   trace(key: Sha256): Promise<Trace | undefined> {
-    return Promise.try(() => this.#traces.get(key));
+    return Promise.try(() => this.#trace(key));
+  }
+
+  /** A trace that was received counts without its artifacts, until one is asked for in vain. */
+  #trace(key: Sha256): Trace | undefined {
+    const trace = this.#traces.get(key);
+    if (!trace?.received) return trace;
+    const isMissed = Object.values(trace.outputs).some(({ sha256 }) => this.#missed.has(sha256));
+    if (!isMissed) return trace;
+    const { received: _, ...own } = trace;
+    return own;
+  }
+
+  /** Writes a trace that was received, unless its key has one. */
+  keepReceived(trace: Trace): void {
+    if (!this.#traces.get(trace.key)) this.#traces.put(trace);
   }
 
   putTrace(trace: Trace): Promise<PutTrace> {
@@ -180,11 +199,16 @@ export class LocalStore implements ArtifactStore, Workspace {
   }
 
   verifyOutput(output: Named): Promise<BlobState> {
-    return Promise.try(() => this.#blobs.outputState(output, { whole: true }));
+    return Promise.try(() => {
+      const state = this.#blobs.outputState(output, { whole: true });
+      if (state === "ok") this.#missed.delete(output.sha256);
+      else this.#missed.add(output.sha256);
+      return state;
+    });
   }
 
-  putFile(path: string): Promise<{ sha256: Sha256; bytes: number }> {
-    return Promise.try(() => this.#blobs.putFile(path));
+  putFile(path: string, known?: Sha256): Promise<{ sha256: Sha256; bytes: number }> {
+    return Promise.try(() => this.#blobs.putFile(path, known));
   }
 
   put(content: string | Uint8Array<ArrayBuffer>): Promise<Sha256> {

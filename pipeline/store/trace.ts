@@ -37,6 +37,14 @@ export interface Trace {
   readonly seconds: number;
   /** The computer, and the backend of a numeric stage: for people. */
   readonly machine: Readonly<Record<string, string>>;
+  /** Where it came from, if it was not made here: then what it names may still be there alone. */
+  readonly received?: Received;
+}
+
+/** Where a trace came from. */
+export interface Received {
+  /** A shared cache's address. */
+  readonly from: string;
 }
 
 /** Something a trace names: the code that ran, or an output. */
@@ -113,12 +121,13 @@ export function manifestHash(manifest: Manifest): Sha256 {
 export function toTrace(value: unknown): Trace | undefined {
   if (!isRecord(value)) return undefined;
   const { key, instance, stage, run, started, seconds } = value;
-  const { ingredients, sources, outputs, metrics, machine } = value;
+  const { ingredients, sources, outputs, metrics, machine, received } = value;
   const isTrace = isDigest(key) && [instance, stage, run, started].every(isText) &&
     isCount(seconds) && isRecordOf(ingredients, isText) && isDigest(ingredients["code"]) &&
     (ingredients["packages"] === undefined || isDigest(ingredients["packages"])) &&
     isRecordOf(sources, isDigest) && isRecordOf(outputs, isOutput) &&
-    isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText);
+    isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText) &&
+    (received === undefined || isRecord(received) && isText(received["from"]));
   return isTrace ? value as unknown as Trace : undefined;
 }
 

@@ -104,7 +104,8 @@ export function auditReferences(
     }
   }
   const publishing = new Set(Object.values(publications).map(({ run }) => run));
-  const tracing = [...traces.byKey.values()].map(({ run }) => run);
+  // What was received may have been made for runs that were never here.
+  const tracing = [...traces.byKey.values()].flatMap(({ run, received }) => received ? [] : run);
   const damaged = new Set(findings.map(({ path }) => path));
   for (const name of new Set([...publishing, ...tracing])) {
     const path = latestPath(name, store);
