@@ -78,6 +78,7 @@ class Card {
     const buttons = [this.button, ...this.elsewhere === undefined ? [] : [this.elsewhere]];
     for (const each of buttons) each.disabled = true;
     this.#section.querySelector("ul")?.remove();
+    for (const cell of this.#section.querySelectorAll("code.again, .same")) cell.textContent = "";
     this.#say("runs", "running …");
     this.#bar.hidden = false;
     this.#bar.removeAttribute("value");
