@@ -99,7 +99,7 @@ onEach("1,000 faults give no wrong byte, and lose no result", async (server) => 
     new RemoteCache(await openRemote(of, by), {
       onNote() {},
       onRefused: (url) => refused.push(url),
-    }, PATIENT);
+    }, { limits: PATIENT });
   const opened: LocalStore[] = [];
   const storeWith = (cache: RemoteCache) => {
     const store = new CachedStore(temporaryFolder(), { cache });
