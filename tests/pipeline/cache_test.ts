@@ -4,6 +4,7 @@ import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { CacheServer } from "../rig/cache_server.ts";
+import { projectAt, recallHere, reproduceHere } from "../rig/in_process.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const TOY = [
@@ -368,4 +369,22 @@ Deno.test("results of another platform are taken only where that is asked for, a
   const { code, stderr } = await accepting.run(["reproduce", ...accept, "--locked"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "a lock is of one platform");
+});
+
+Deno.test("a run that left artifacts in the cache is remembered, until one of them is here", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const cache = ["--cache", server.url];
+  const here = projectAt(project.root, { stages: ["word", "steps", "gather"], experiment: "toy" });
+  // What was just written is not trusted to stay as it is.
+  for (let round = 0; round < 3; round++) {
+    if (round > 0) await new Promise((resolve) => setTimeout(resolve, 2200));
+    assertEquals((await reproduceHere(here, cache)).executed, []);
+  }
+  const memory = await recallHere(here, cache);
+  assert(memory !== undefined);
+  assertEquals(memory.upToDate, 7);
+  assertEquals(await recallHere(here), undefined, "without the cache it is another command");
+  await project.run(["pull", ...cache]);
+  assertEquals(await recallHere(here, cache), undefined);
 });
