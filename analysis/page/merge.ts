@@ -147,8 +147,10 @@ function freeName(id: string, taken: ReadonlyMap<string, unknown>): string {
 
 /** Two tables as one: groups of rows in the order of their names, each row once. */
 function joined(a: ShownTable, b: ShownTable): ShownTable {
-  const seen = new Set(a.rows.map(({ cells }) => JSON.stringify(cells)));
-  const [first, ...others] = b.rows.filter(({ cells }) => !seen.has(JSON.stringify(cells)));
+  // Cells alone may be alike: what a group shares is in its first row.
+  const whole = ({ name, cells }: Row) => JSON.stringify([name, cells]);
+  const seen = new Set(a.rows.map(whole));
+  const [first, ...others] = b.rows.filter((row) => !seen.has(whole(row)));
   const all: ShownTable = {
     ...a,
     rows: [...a.rows, ...first === undefined ? [] : [{ ...first, begins: true }], ...others],

@@ -166,12 +166,13 @@ export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances"
     ];
   });
   type Row = typeof rows[number];
-  const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
+  // All of them, whatever is found: tables of several analyses are one if they have the same columns.
+  const verdicts = VERDICTS.filter((verdict) => verdict !== "not run");
   return tableOf<Row>(rows, [
     once(words("Claim", "claim", ({ id }) => id)),
     figures("Seeds", "seeds", ({ seeds }) => seeds),
     words("If", "if", ({ truth }) => truth),
-    ...found.map((verdict) =>
+    ...verdicts.map((verdict) =>
       figures<Row>(
         capitalized(verdict),
         verdict.replace(" ", "_"),

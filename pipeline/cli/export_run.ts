@@ -6,7 +6,8 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
-import { type Crate, crateOf, METADATA_FILE } from "../provenance/crate.ts";
+import { type Crate, crateOf } from "../provenance/crate.ts";
+import { METADATA_FILE } from "../provenance/crate_graph.ts";
 import { describeRun } from "../provenance/described_run.ts";
 import { sign } from "../provenance/envelope.ts";
 import { readSigningKey } from "../provenance/keys.ts";

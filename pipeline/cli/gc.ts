@@ -10,7 +10,7 @@ import { collect, type Collected } from "../gc/collect.ts";
 import { findGarbage, type Request } from "../gc/garbage.ts";
 import type { Item } from "../gc/kinds.ts";
 import { LocalStore } from "../store/local_store.ts";
-import { column } from "./layout.ts";
+import { column, wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { outputsFolder, reading } from "./session.ts";
@@ -98,22 +98,23 @@ function printText(
     columns[0]!.forEach((_, row) => print(columns.map((cells) => cells[row]).join("  ")));
     print(`${listed.length} files, ${megabytes(total(listed))} MB`);
   }
+  const say = wrapping(print);
   const by = [
     ...[...roots.runs.keys()].map((name) => `run ${name}`),
     ...[...roots.tags.keys()].map((name) => `tag ${name}`),
     ...roots.locks.keys(),
   ];
-  print(
+  say(
     `kept: ${kept.results} results, ${megabytes(kept.bytes)} MB, by ${by.join(", ") || "nothing"}`,
   );
   for (const { experiment, profile } of shortened) {
-    print(`${experiment}.${profile} keeps no more than what is published, locked or tagged`);
+    say(`${experiment}.${profile} keeps no more than what is published, locked or tagged`);
   }
   for (const { what, files, bytes } of rowsOf(onRequest)) {
     const kind = what.slice(1, -1);
-    print(`kept: ${files} ${kind}, ${megabytes(bytes)} MB; --include ${kind} removes them`);
+    say(`kept: ${files} ${kind}, ${megabytes(bytes)} MB; --include ${kind} removes them`);
   }
-  if (!options.delete && listed.length > 0) print("nothing was removed: --delete does it");
+  if (!options.delete && listed.length > 0) say("nothing was removed: --delete does it");
 }
 
 function megabytes(bytes: number): string {

@@ -77,8 +77,10 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
 
 function toIndex(value: unknown): AuditIndex | undefined {
   if (!isRecord(value)) return undefined;
-  const { format, experiment, profile, backend, set, commit, instances, files, leftOut } = value;
-  const isIndex = format === FORMAT && [experiment, profile, backend, commit ?? ""].every(isText) &&
+  const { format, experiment, profile, backend, set, commit, instances, files, leftOut, ...more } =
+    value;
+  const isIndex = Object.keys(more).length === 0 && format === FORMAT &&
+    [experiment, profile, backend, commit ?? ""].every(isText) &&
     Array.isArray(set) && set.every(isText) && isRecordOf(instances, isDigest) &&
     isRecordOf(files, isDigest) && isRecordOf(leftOut, isCount) &&
     Object.keys(leftOut).every(isDigest);

@@ -10,7 +10,7 @@ import type { LatestRun } from "../store/latest.ts";
 import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
 import { seal } from "../store/sealed.ts";
 import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
-import { lockOf } from "./records.ts";
+import { lockOf } from "./lock_lines.ts";
 import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
 import { type Choice, type Use, usesOf } from "./uses.ts";
 

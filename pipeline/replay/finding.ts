@@ -14,6 +14,9 @@ export interface Finding {
   readonly found: string;
 }
 
+/** Takes a finding. */
+export type Report = (finding: Finding) => void;
+
 /** A finding as a line for people. */
 export function findingText({ what, where, expected, found }: Finding): string {
   return `${what.padEnd(6)}  ${where}: must be ${expected}, found ${found}`;

@@ -50,7 +50,7 @@ export async function inWorker(
   const options = { type: "module", deno: { permissions: "none" } } as WorkerOptions;
   const worker = new Worker(START, options);
   worker.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data.type === "progress") onProgress(data.progress);
+    if (data.type === "progress") onProgress(data);
     else if (data.type === "metric") metrics.set(data.name, data.value);
     else if (data.type === "log") printed += `${data.text}\n`;
     else if (data.type === "done") resolve(data.files);

@@ -7,13 +7,13 @@
 import { LockstepError } from "../errors.ts";
 import { keyOf } from "../key/ingredients.ts";
 import { sha256 } from "../key/hash.ts";
-import { formatLock, lockName, toEntry } from "../store/lockfile.ts";
-import { codeOf, type Manifest, toManifest, type Trace } from "../store/trace.ts";
+import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
 import { parseTrace } from "../store/traces.ts";
 import type { AuditFile } from "./audit_file.ts";
-import type { Finding } from "./finding.ts";
+import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
+import type { Finding, Report } from "./finding.ts";
+import { checkLock } from "./lock_lines.ts";
 import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
-import { usesOf } from "./uses.ts";
 
 /** The records of an audit file, as far as they could be read. */
 export interface Records extends Material {
@@ -22,8 +22,6 @@ export interface Records extends Material {
   /** Digest of each folder to what it holds. */
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
-
-type Report = (finding: Finding) => void;
 
 /** Reads and checks all records. */
 export function checkRecords(file: AuditFile, report: Report): Records {
@@ -118,13 +116,26 @@ function readTraces({ index, files }: AuditFile, report: Report): Map<string, Tr
   return traces;
 }
 
+/** All that a trace has, and an output of one. */
+const FIELDS = new Set([
+  ...["key", "instance", "stage", "run", "ingredients", "sources", "outputs", "metrics"],
+  ...["started", "seconds", "machine"],
+]);
+const OUTPUT_FIELDS = new Set(["sha256", "bytes", "kind", "exactness"]);
+
 function checkTrace(
-  { key, stage, ingredients, outputs }: Trace,
+  trace: Trace,
   { instance, report }: { readonly instance: string; readonly report: Report },
 ): void {
+  const { key, stage, ingredients, outputs } = trace;
   const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
     if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
   };
+  const unknown = [
+    ...Object.keys(trace).filter((name) => !FIELDS.has(name)),
+    ...Object.values(outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
+  ];
+  for (const name of unknown) expect("trace", name, ["no such field", "one"]);
   expect("key", "key from its ingredients", [keyOf(ingredients), key]);
   expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
   const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
@@ -136,164 +147,6 @@ function checkTrace(
   for (const name of Object.keys(ingredients)) {
     if (!name.startsWith("outputs.") || kinds.some(([made]) => made === name)) continue;
     report({ what: "trace", where: `${instance}, ${name}`, expected: "an output", found: "none" });
-  }
-}
-
-/** The lock must say what the traces say. */
-function checkLock(
-  { index, files }: AuditFile,
-  traces: ReadonlyMap<string, Trace>,
-  report: Report,
-): void {
-  const name = lockName(index);
-  const content = files.get(name);
-  for (const path of files.keys()) {
-    if (!path.startsWith("lock/") || path === name) continue;
-    report({ what: "lock", where: path, expected: name, found: path });
-  }
-  if (content === undefined) {
-    report({ what: "lock", where: name, expected: "the run's lock", found: "nothing" });
-    return;
-  }
-  // Of an instance without a trace that is said already.
-  if (traces.size < Object.keys(index.instances).length) return;
-  compareLines(name, {
-    expected: lockOf(index, traces),
-    found: new TextDecoder().decode(content),
-    report,
-  });
-}
-
-/** The lock that some traces give. */
-export function lockOf(
-  run: { readonly experiment: string; readonly profile: string },
-  traces: ReadonlyMap<string, Trace>,
-): string {
-  return formatLock(
-    run,
-    new Map([...traces].map(([instance, trace]) => [instance, toEntry(trace)])),
-  );
-}
-
-/** Reports each line that two texts do not share, by the instance it begins with. */
-export function compareLines(
-  where: string,
-  { expected, found, report }: { expected: string; found: string; report: Report },
-): void {
-  if (expected === found) return;
-  const byName = (text: string) =>
-    new Map(text.split("\n").map((line) => [/^#|^\S+/.exec(line)?.[0] ?? "", line]));
-  const [wanted, there] = [byName(expected), byName(found)];
-  let reported = 0;
-  for (const name of new Set([...wanted.keys(), ...there.keys()])) {
-    const [line, other] = [wanted.get(name) ?? "no line", there.get(name) ?? "no line"];
-    if (line === other) continue;
-    const [a, b] = differingFields(line, other);
-    reported++;
-    report({ what: "lock", where: `${where}, ${name}`, expected: a, found: b });
-  }
-  if (reported > 0) return;
-  report({ what: "lock", where, expected: "the same lines, sorted, each once", found: "others" });
-}
-
-function differingFields(line: string, other: string): [string, string] {
-  const [a, b] = [line.split("  "), other.split("  ")];
-  const only = (own: readonly string[], others: readonly string[]) =>
-    own.filter((field) => !others.includes(field)).join("  ") || "nothing more";
-  return [only(a, b), only(b, a)];
-}
-
-function readManifests(
-  folders: ReadonlySet<string>,
-  blob: Material["blob"],
-  report: Report,
-): Map<string, Manifest> {
-  const manifests = new Map<string, Manifest>();
-  for (const digest of folders) {
-    const content = blob(digest);
-    // That a manifest is missing is said with the other blobs.
-    if (content === undefined) continue;
-    const manifest = toManifest(new TextDecoder().decode(content));
-    if (manifest !== undefined) manifests.set(digest, manifest);
-    else {
-      const where = `blobs/${digest}`;
-      report({
-        what: "blob",
-        where,
-        expected: "a folder's list of files",
-        found: "something else",
-      });
-    }
-  }
-  return manifests;
-}
-
-/**
- * Every artifact must be in the file as its digest and its trace's size say, or be listed as left out.
- */
-function checkBlobs(
-  { index, files }: AuditFile,
-  { traces, manifests, intact, report }: {
-    readonly traces: ReadonlyMap<string, Trace>;
-    readonly manifests: ReadonlyMap<string, Manifest>;
-    readonly intact: ReadonlySet<string>;
-    readonly report: Report;
-  },
-): void {
-  const named = new Set<string>();
-  for (const use of usesOf(traces, { manifest: (digest) => manifests.get(digest) })) {
-    const path = `blobs/${use.sha256}`, content = files.get(path);
-    const where = `${path}, ${use.of}`;
-    const size = content?.length ?? index.leftOut[use.sha256];
-    if (size === undefined) report({ what: "blob", where, expected: "there", found: "nothing" });
-    else if (use.bytes !== undefined && size !== use.bytes) {
-      report({ what: "blob", where, expected: `${use.bytes} bytes`, found: `${size}` });
-    } else if (content !== undefined && !intact.has(path) && !named.has(use.sha256)) {
-      report({ what: "blob", where, expected: use.sha256, found: sha256(content) });
-    }
-    named.add(use.sha256);
-  }
-  const unused = (where: string) =>
-    report({ what: "blob", where, expected: "named by a trace", found: "no such name" });
-  for (const path of files.keys()) {
-    if (path.startsWith("blobs/") && !named.has(path.slice("blobs/".length))) unused(path);
-    else if (!/^(blobs|traces|lock|certificates)\//.test(path)) {
-      report({
-        what: "file",
-        where: path,
-        expected: "in a folder of an audit file",
-        found: "another",
-      });
-    }
-  }
-  for (const digest of Object.keys(index.leftOut)) {
-    if (!named.has(digest)) unused(`left out ${digest}`);
-    if (files.has(`blobs/${digest}`)) {
-      report({
-        what: "index",
-        where: `left out ${digest}`,
-        expected: "not there",
-        found: "the blob",
-      });
-    }
-  }
-}
-
-/** A folder has as many bytes as its files together. */
-function checkFolders(
-  traces: ReadonlyMap<string, Trace>,
-  manifests: ReadonlyMap<string, Manifest>,
-  report: Report,
-): void {
-  for (const [instance, { outputs }] of traces) {
-    for (const [name, { sha256, bytes }] of Object.entries(outputs)) {
-      const manifest = manifests.get(sha256);
-      if (manifest === undefined) continue;
-      const total = Object.values(manifest).reduce((sum, entry) => sum + entry.bytes, 0);
-      if (total === bytes) continue;
-      const where = `${instance}, ${name}`;
-      report({ what: "trace", where, expected: `${total} bytes in all`, found: `${bytes}` });
-    }
   }
 }
 

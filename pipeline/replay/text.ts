@@ -46,6 +46,10 @@ export function verifiedText(
     repeated.filter(({ findings, outputs }) =>
       findings.length === 0 && outputs.every(({ recorded, again }) => recorded === again)
     ).length;
+  if (notRepeated.length > 0) {
+    const shown = notRepeated.slice(0, 3).join(", ") + (notRepeated.length > 3 ? ", …" : "");
+    lines.push(`not run ${notRepeated.length} more that gather what others made: ${shown}`);
+  }
   const all = Object.keys(index?.instances ?? {}).length;
   lines.push(
     `file    sha256 ${sha256}`,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { parseLock } from "../../pipeline/store/lockfile.ts";
 import { brokenRules, type Entity } from "../rig/crate_rules.ts";
+import { onDevice } from "../rig/device.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 async function exported(
@@ -210,4 +211,27 @@ Deno.test("a bill of materials is what the schema of CycloneDX 1.6 takes, with t
     assertEquals(schema.safeParse(bom).success, false);
     Object.assign(bom, JSON.parse(before));
   }
+});
+
+Deno.test({
+  name: "what finds no room is one message, and nothing half written is left",
+  // Only root can mount.
+  ignore: Deno.uid() !== 0,
+  async fn() {
+    using project = toyProject();
+    await project.executed();
+    Deno.mkdirSync(project.path("small"));
+    const size = ["-t", "tmpfs", "-o", "size=8k", "tmpfs"];
+    await onDevice(project.path("small"), size, async (small) => {
+      Deno.writeFileSync(join(small, "full"), new Uint8Array(8192));
+      for (const format of ["crate", "slsa", "sbom"]) {
+        const args = ["export", "--format", format, "--to", join(small, "it")];
+        const { code, stderr } = await project.run(args);
+        assertEquals(code, 1, format);
+        assertStringIncludes(stderr, "No space left on the device");
+        assertEquals(stderr.trim().split("\n").length, 1, stderr);
+        assertEquals([...Deno.readDirSync(small)].map(({ name }) => name), ["full"], format);
+      }
+    });
+  },
 });

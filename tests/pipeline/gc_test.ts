@@ -4,7 +4,9 @@ import { collect } from "../../pipeline/gc/collect.ts";
 import { findGarbage, type Request } from "../../pipeline/gc/garbage.ts";
 import { statOf } from "../../pipeline/files.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { holdForRepair } from "../../pipeline/store/run_lock.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
+import { onDevice } from "../rig/device.ts";
 import { projectAt, type ReproducedHere, reproduceHere } from "../rig/in_process.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
@@ -189,50 +191,71 @@ Deno.test("checkpoints and set-aside files go only where they are asked for, log
 /** Hands over an open store, as `gc` opens it. */
 async function withStore<T>(
   project: TestProject,
+  latest: number,
   use: (request: Request) => Promise<T>,
 ): Promise<T> {
   const store = new LocalStore(project.path("outputs/store"), { reading: true });
   try {
-    return await use({ root: project.root, store, latest: Infinity, include: [] });
+    return await use({ root: project.root, store, latest, include: [] });
   } finally {
     store.close();
   }
 }
 
-Deno.test("killed after any of its removals, gc leaves a sound store with all that is kept", async () => {
-  using project = await replaced();
-  const original = `${project.root}.original`;
-  const copy = (from: string, to: string) => {
-    const { success } = new Deno.Command("cp", { args: ["-a", from, to] }).outputSync();
-    assert(success);
-  };
-  copy(project.path("outputs"), original);
-  try {
-    const { items } = await withStore(project, findGarbage);
-    assert(items.length > 10, String(items.length));
-    for (let kill = 0; kill <= items.length; kill++) {
-      Deno.removeSync(project.path("outputs"), { recursive: true });
-      copy(original, project.path("outputs"));
-      await withStore(project, async (request) => {
-        let left = kill;
-        const remove = (path: string) => {
-          if (left-- === 0) throw new Error("killed");
-          Deno.removeSync(path, { recursive: true });
-        };
-        await collect(request, remove).catch((error) => assertEquals(error.message, "killed"));
-        const { findings } = await auditStore(
-          project.root,
-          project.path("outputs"),
-          request.store,
-        );
-        const unsound = findings.filter(({ problem }) => problem !== "leftover");
-        assertEquals(unsound, [], `after ${kill} of ${items.length}`);
-      });
+function copyFolder(from: string, to: string): void {
+  const { success } = new Deno.Command("cp", { args: ["-a", from, to] }).outputSync();
+  assert(success);
+}
+
+for (const latest of [Infinity, 0]) {
+  const which = latest === 0 ? "that drops every run" : "of what no run needs";
+  Deno.test(`killed after any of its removals, a collection ${which} leaves a sound store`, async () => {
+    using project = await replaced();
+    // It would keep the second run, whatever is left out.
+    if (latest === 0) Deno.removeSync(project.path("lock/toy.smoke.lock"));
+    const original = `${project.root}.original`;
+    copyFolder(project.path("outputs"), original);
+    try {
+      const { items } = await withStore(project, latest, findGarbage);
+      assert(items.length > 10, String(items.length));
+      for (let kill = 0; kill <= items.length; kill++) {
+        Deno.removeSync(project.path("outputs"), { recursive: true });
+        copyFolder(original, project.path("outputs"));
+        await withStore(project, latest, async (request) => {
+          let left = kill;
+          const remove = (path: string) => {
+            if (left-- === 0) throw new Error("killed");
+            Deno.removeSync(path, { recursive: true });
+          };
+          await collect(request, remove).catch((error) => assertEquals(error.message, "killed"));
+          const outputs = project.path("outputs");
+          const { findings } = await auditStore(project.root, outputs, request.store);
+          const unsound = findings.filter(({ problem, what }) =>
+            problem !== "leftover" && what !== "lock"
+          );
+          assertEquals(unsound, [], `after ${kill} of ${items.length}`);
+        });
+      }
+      const { executed } = await reproduce(project);
+      assertEquals(executed.length, latest === 0 ? 6 : 0, String(executed));
+    } finally {
+      Deno.removeSync(original, { recursive: true });
     }
-    assertEquals((await reproduce(project)).executed, []);
+  });
+}
+
+Deno.test("gc beside a repair is refused, and removes nothing", async () => {
+  using project = await replaced();
+  const before = filesOf(project);
+  const held = holdForRepair({ root: project.path("outputs/store"), setAside() {} });
+  try {
+    const refused = await project.run(["gc", "--delete"]);
+    assertEquals(refused.code, 1);
+    assertStringIncludes(refused.stderr, '"audit --repair" is at work on it');
   } finally {
-    Deno.removeSync(original, { recursive: true });
+    held.release();
   }
+  assertEquals(filesOf(project), before);
 });
 
 Deno.test("a folder's list that is lost is not taken for an empty folder", async () => {
@@ -247,23 +270,6 @@ Deno.test("a folder's list that is lost is not taken for an empty folder", async
   assertEquals(filesOf(project), before);
 });
 
-/** Mounts a small file system, hands it over and unmounts it. */
-async function onDevice(
-  project: TestProject,
-  mount: readonly string[],
-  use: (folder: string) => Promise<void>,
-): Promise<void> {
-  const folder = project.path("outputs");
-  const { success, stderr } = await new Deno.Command("mount", { args: [...mount, folder] })
-    .output();
-  assert(success, new TextDecoder().decode(stderr));
-  try {
-    await use(folder);
-  } finally {
-    await new Deno.Command("umount", { args: [folder] }).output();
-  }
-}
-
 Deno.test({
   name: "on a full disk gc makes room, and a run goes on",
   // Only root can mount.
@@ -271,28 +277,32 @@ Deno.test({
   async fn() {
     using project = toyProject();
     Deno.mkdirSync(project.path("outputs"));
-    await onDevice(project, ["-t", "tmpfs", "-o", "size=8m", "tmpfs"], async (folder) => {
-      await project.executed();
-      await project.executed("--set", "steps.rate=2");
-      await project.executed("--set", "steps.rate=3");
-      const full = join(folder, "full");
-      {
-        using file = Deno.openSync(full, { write: true, create: true });
-        assertThrows(() => {
-          for (;;) file.writeSync(new Uint8Array(4096));
-        });
-      }
-      const tagged = await project.run(["tag", "second"]);
-      assertEquals(tagged.code, 1, tagged.stdout);
-      assertStringIncludes(tagged.stderr, "No space left on the device");
-      const { items } = await gc(project, "--delete");
-      assert(items.length > 0);
-      for (const { path } of items) assertEquals(statOf(path), undefined);
-      Deno.removeSync(full);
-      await audited(project);
-      assertEquals((await project.run(["tag"])).stdout, "no tags\n");
-      assertEquals((await project.executed("--set", "steps.rate=2")).length, 5);
-    });
+    await onDevice(
+      project.path("outputs"),
+      ["-t", "tmpfs", "-o", "size=8m", "tmpfs"],
+      async (folder) => {
+        await project.executed();
+        await project.executed("--set", "steps.rate=2");
+        await project.executed("--set", "steps.rate=3");
+        const full = join(folder, "full");
+        {
+          using file = Deno.openSync(full, { write: true, create: true });
+          assertThrows(() => {
+            for (;;) file.writeSync(new Uint8Array(4096));
+          });
+        }
+        const tagged = await project.run(["tag", "second"]);
+        assertEquals(tagged.code, 1, tagged.stdout);
+        assertStringIncludes(tagged.stderr, "No space left on the device");
+        const { items } = await gc(project, "--delete");
+        assert(items.length > 0);
+        for (const { path } of items) assertEquals(statOf(path), undefined);
+        Deno.removeSync(full);
+        await audited(project);
+        assertEquals((await project.run(["tag"])).stdout, "no tags\n");
+        assertEquals((await project.executed("--set", "steps.rate=2")).length, 5);
+      },
+    );
   },
 });
 
@@ -303,7 +313,7 @@ Deno.test({
     using project = await replaced();
     const { items } = await gc(project);
     const before = filesOf(project);
-    await onDevice(project, ["--bind", project.path("outputs")], async (folder) => {
+    await onDevice(project.path("outputs"), ["--bind", project.path("outputs")], async (folder) => {
       await new Deno.Command("mount", { args: ["-o", "remount,ro,bind", folder] }).output();
       assertEquals((await gc(project)).items, items);
       for (const args of [["gc", "--delete"], ["tag", "second"]]) {

@@ -178,16 +178,18 @@ Deno.test("300 random alterations of bytes are all found, without running anythi
   }
 });
 
-/** The file with other files in it, and an index that lists them with their digests. */
+/** The file with other files in it, and an index that lists them with their digests, or another index. */
 function relisted(
   file: Uint8Array<ArrayBuffer>,
   edit: (files: Map<string, Uint8Array>) => void,
+  other?: unknown,
 ): Uint8Array<ArrayBuffer> {
   const { index, files: held } = readAuditFile(file);
   const files = new Map<string, Uint8Array>(held);
   edit(files);
   const digests = [...files].map(([name, content]) => [name, sha256(content)] as const);
-  const text = new TextEncoder().encode(seal({ ...index, files: Object.fromEntries(digests) }));
+  const listed = other ?? { ...index, files: Object.fromEntries(digests) };
+  const text = new TextEncoder().encode(seal(listed));
   const all = [["audit.json", text] as const, ...files];
   const parts = all.flatMap(([name, content]) => [
     ...[tarHeader(name, content.length), content, tarPadding(content.length)],
@@ -404,5 +406,54 @@ Deno.test("what is no audit file is said to be none", async () => {
     const found = await findings(bytes);
     assertEquals(found.length, 1);
     assertStringIncludes(findingText(found[0]!), "must be an audit file, found Cannot read");
+  }
+});
+
+/** What a machine says of itself and of its day: of a file alone nobody can tell. */
+const UNPROVABLE = "commit set instance run started seconds machine sources".split(" ");
+
+/** Puts something else at a random place of a JSON value, and returns where. */
+function disturb(root: Record<string, unknown>, number: (bound: number) => number): string {
+  let at = root as Record<string, unknown>, path = "";
+  for (;;) {
+    const keys = Object.keys(at).filter((key) => at !== root || !UNPROVABLE.includes(key));
+    const key = keys[number(keys.length)]!;
+    path += `.${key}`;
+    const value = at[key];
+    const isTree = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+    if (isTree && number(4) > 0) {
+      at = value as Record<string, unknown>;
+      continue;
+    }
+    const others = [null, -1, 0.5, "", "x", [], {}, true, "0".repeat(64), number(1000)];
+    const kind = number(4);
+    if (kind === 0) delete at[key];
+    else if (kind === 1) at[`${key}x`] = value;
+    else if (kind === 2 && typeof value === "string") at[key] = value.replace(/.$/, "7");
+    else at[key] = others[number(others.length)];
+    return path.slice(1);
+  }
+}
+
+Deno.test("400 random edits of index and traces, sealed again and listed, are found", async () => {
+  const { file } = await audited();
+  const { index, files } = readAuditFile(file);
+  const number = numbersOf("records");
+  const traces = [...files.keys()].filter((name) => name.startsWith("traces/"));
+  const parsed = (text: string) =>
+    JSON.parse(text.split("\nsha256 ")[0]!) as Record<string, unknown>;
+  for (let trial = 0; trial < 400; trial++) {
+    const name = trial % 4 === 0 ? "audit.json" : traces[number(traces.length)]!;
+    const before = name === "audit.json"
+      ? index
+      : parsed(new TextDecoder().decode(files.get(name)));
+    const edited = structuredClone(before) as Record<string, unknown>;
+    const place = disturb(edited, number);
+    if (JSON.stringify(edited) === JSON.stringify(before)) continue;
+    const forged = relisted(file, (all) => {
+      if (name !== "audit.json") all.set(name, new TextEncoder().encode(seal(edited)));
+    }, name === "audit.json" ? edited : undefined);
+    const found = await findings(forged, { again: () => false });
+    assert(found.length > 0, `trial ${trial}: ${name} ${place}`);
   }
 });

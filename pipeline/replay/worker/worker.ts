@@ -5,7 +5,8 @@
  * @module
  */
 import type { Task } from "../../run/executor.ts";
-import { contextOf } from "../../run/executor/context.ts";
+import { contextOf, progressSender } from "../../run/executor/context.ts";
+import type { Message as ProcessMessage } from "../../run/executor/protocol.ts";
 import type { Run, StageProgress } from "../../stage.ts";
 import { denoOver, type Files } from "./files.ts";
 
@@ -18,7 +19,7 @@ export interface Assignment {
 
 /** What a worker sends. The first of `done` and `failed` counts. */
 export type Message =
-  | { readonly type: "progress"; readonly progress: StageProgress }
+  | ({ readonly type: "progress" } & StageProgress)
   | { readonly type: "metric"; readonly name: string; readonly value: number }
   | { readonly type: "log"; readonly text: string }
   | {
@@ -76,13 +77,15 @@ export async function work(
     ...given,
   ]);
   confine(files, { gpu: task.backend === "webgpu" });
+  const { report, flush } = progressSender(task.stage, post as (message: ProcessMessage) => void);
   const { run } = await import(module) as { run: Run<unknown> };
   await run(contextOf(task, {
-    progress: (progress) => post({ type: "progress", progress }),
+    progress: report,
     metric: (name, value) => post({ type: "metric", name, value }),
     pin() {},
     stopping: () => new AbortController().signal,
   }));
+  flush();
   const written = [...files].flatMap(([path, content]) =>
     content !== undefined && path.startsWith("/outputs/") ? [[path, content] as const] : []
   );

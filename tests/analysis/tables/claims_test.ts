@@ -114,9 +114,12 @@ Deno.test("each claim has its chance of each verdict, if the paper is right and 
   };
   const made = tables(bakery(), {}, [claim("X1", [], { chances }), claim("X2", [])]);
   assertEquals(texts(made.get("chances")), [
-    ["Claim", "Seeds", "If", "Reproduced", "Underpowered", "Contradicted"],
-    ["X1", "5", "the paper is exactly right", "14 %", "86 %", "0 %"],
-    ["", "5", "nothing has an effect", "0 %", "96 %", "4 %"],
+    [
+      ...["Claim", "Seeds", "If"],
+      ...["Reproduced", "Direction only", "Equivalent", "Underpowered", "Contradicted"],
+    ],
+    ["X1", "5", "the paper is exactly right", "14 %", "0 %", "0 %", "86 %", "0 %"],
+    ["", "5", "nothing has an effect", "0 %", "0 %", "0 %", "96 %", "4 %"],
   ]);
 });
 
