@@ -6,6 +6,7 @@
 import type { Event, Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
+import { acceptedNote } from "./accepted_note.ts";
 import { settleCache } from "./cache.ts";
 import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
@@ -83,8 +84,9 @@ async function carryOut(request: Request): Promise<number> {
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
-    await begun?.end();
+    // Until then what is being uploaded is claimed.
     const traffic = session.cached && await settleCache(session.cached, request.signal);
+    await begun?.end();
     if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
@@ -151,6 +153,8 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
     return { code: 0, failed: 0 };
   }
   const ended = { ...outcome, failedKeys: progress.failedKeys };
+  const accepted = await acceptedNote(session, outcome.results, options);
+  if (accepted !== undefined) listener({ event: "note", message: accepted });
   const agrees = await finish(session, ended, { project, options, listener });
   const { failed, unlike } = outcome;
   return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import axe from "axe-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { pack, unpack } from "../../pipeline/replay/page/material.ts";
 import { replayPage } from "../../pipeline/replay/page/page.ts";
 import { inspect } from "../../pipeline/replay/verify.ts";
-import { type Browser, startBrowser } from "../rig/browser.ts";
+import { type Browser, type Look, startBrowser } from "../rig/browser.ts";
 import { Forger } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
@@ -38,8 +39,9 @@ interface Card {
 async function runAll(
   browser: Browser,
   url: string | URL,
+  look: Look = {},
 ): Promise<{ records: string; cards: Card[] }> {
-  await browser.open(url);
+  await browser.open(url, look);
   const records = await browser.evaluate<string>(`(async () => {
     const status = document.querySelector("#records");
     while (!status.dataset.state) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -69,6 +71,16 @@ async function runAll(
     }));
   })()`);
   return { records, cards };
+}
+
+/** What the open page says of an instance that it ran on WebGPU. */
+function onWebgpu(browser: Browser, instance: string): Promise<string> {
+  return browser.evaluate(`(async () => {
+    const section = document.querySelector('section[data-instance="${instance}"]');
+    section.querySelector("button.webgpu").click();
+    while (section.dataset.state === "runs") await new Promise((resolve) => setTimeout(resolve, 20));
+    return section.dataset.state + ": " + section.innerText;
+  })()`);
 }
 
 /** Writes a page to a file and gives its URL. */
@@ -137,6 +149,28 @@ Deno.test("in Chromium instances run again from a file and from a server, and gi
   }
   assertEquals(asked.filter((path) => path !== "/favicon.ico"), ["/page.html"]);
   assertEquals(browser.complaints.filter((each) => !each.includes("favicon")), []);
+});
+
+Deno.test("in Chromium the page breaks no accessibility rule once all ran, in light and dark, wide and narrow", async () => {
+  await using browser = await startBrowser("a page that runs instances again");
+  if (browser === undefined) return;
+  const forger = new Forger(await materialOf(await toyPage()));
+  forger.alter("gather", "page", (text) => text.replace("Bob 67", "Bob 76"));
+  const page = (await toyPage()).replace(MATERIAL, `$1${await pack(await forger.file())}`);
+  for (const look of [{ dark: false, width: 1100 }, { dark: true, width: 400 }]) {
+    const { cards } = await runAll(browser, written(page), look);
+    assertEquals(cards.map(({ state }) => state), ["same", "differs"]);
+    await browser.evaluate(axe.source);
+    const said = await browser.evaluate<{ broken: string[]; passes: number; overflow: number }>(
+      `axe.run().then(({ violations, passes }) => ({
+        broken: violations.map(({ id, nodes }) => id + " " + nodes[0].html.slice(0, 100)),
+        passes: passes.length,
+        overflow: document.documentElement.scrollWidth - innerWidth,
+      }))`,
+    );
+    assertEquals(said.broken, []);
+    assert(said.passes > 15 && said.overflow <= 0, JSON.stringify(said));
+  }
 });
 
 /** Alterations by a hand that makes digests agree, and what the page must say. */
@@ -245,12 +279,15 @@ const TINY = `
       train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 10, epochs: 8 } }
 `;
 
-Deno.test("in Chromium corpus, training with its curve, evaluation, tables and report come out again", async () => {
-  await using browser = await startBrowser("this project's stages");
-  if (browser === undefined) return;
+Deno.test("corpus, training, evaluation, tables, figures and report come out again, in Deno and Chromium", async () => {
+  await using browser = await startBrowser("this project's stages", "webgpu");
   using project = copyOfThisProject(TINY);
   const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  assertEquals((await project.run(["bundle", "fusion.tiny", "--to", "a.tar"])).code, 0);
+  const { code, stdout } = await project.run(["verify", "a.tar", "**"]);
+  assertEquals(code, 0, stdout);
+  if (browser === undefined) return;
   const instances = [
     "tokenize",
     "train/short/sinusoidal/add/0",
@@ -265,5 +302,9 @@ Deno.test("in Chromium corpus, training with its curve, evaluation, tables and r
   assertEquals(cards.length, 6);
   const training = cards.find(({ instance }) => instance.startsWith("train/"))!;
   assert(training.drawn > 1, `its curve was drawn as it went: ${training.drawn} times`);
+  const near = await onWebgpu(browser, "evaluate/short/sinusoidal/add/0");
+  const [, recorded, now] = /loss_nats: recorded (\S+), now (\S+),/.exec(near)!.map(Number);
+  // Sums of float32 in another order: as far apart as the backends' own tests allow.
+  assert(Math.abs(recorded! - now!) < 1e-4 * recorded!, near);
   assertEquals(browser.complaints, []);
 });

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { platformName } from "../../key/ingredients.ts";
+import type { Trace } from "../../store/trace.ts";
 import { inputsOf } from "../../store/trace.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 
@@ -11,6 +13,7 @@ import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 export interface Facts {
   readonly name: string;
   readonly profile: string;
+  /** With what was accepted of others. */
   readonly backend: string;
   readonly set: readonly string[];
   readonly commit?: string;
@@ -29,13 +32,30 @@ export function factsOf({ name, run }: ShownRun, { traces, published }: Shown): 
       published.get(publishedBytes(key, sha256))?.some((path) => path.endsWith(".html"))
     )
   );
-  const { profile, backend, set, commit } = run;
+  const { profile, set, commit } = run;
   return {
-    ...{ name, profile, backend, set },
+    ...{ name, profile, backend: backendOf(run, own), set },
     ...commit === undefined ? {} : { commit },
     ...days.length === 0 ? {} : { days: [days[0]!, days.at(-1)!] },
     from: [...new Set(pages.flatMap((trace) => inputsOf(trace).map(([, digest]) => digest)))],
   };
+}
+
+/** The backend, and how many results are of another platform, as a run may have been asked to accept. */
+function backendOf({ backend, adapter }: ShownRun["run"], traces: readonly Trace[]): string {
+  const others = traces.flatMap(({ ingredients }) => {
+    const { "platform.backend": other, "platform.adapter": otherAdapter } = ingredients;
+    const isOwn = other === undefined ||
+      other === backend && (adapter === undefined || otherAdapter === adapter);
+    return isOwn ? [] : platformName(ingredients)!;
+  });
+  const counts = Map.groupBy(others, (name) => name);
+  return [
+    backend,
+    ...[...counts].map(([name, { length }]) =>
+      `${length} result${length === 1 ? "" : "s"} of another platform: ${name}`
+    ),
+  ].join("; ");
 }
 
 /**
