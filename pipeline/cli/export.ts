@@ -45,6 +45,12 @@ export async function exportArtifact(
       );
     }
     const [output, record] = outputOf(trace, options);
+    if (trace.received && await store.checkOutput(record) !== "ok") {
+      throw new LockstepError(
+        `Cannot export ${instance}: its result came from ${trace.received.from}, and the artifact was ` +
+          'not fetched; run "deno task pull" with the same experiment and profile first',
+      );
+    }
     const files = await filesOf(record, to, store);
     if (!options.overwrite) refuseOverwriting(files, instance);
     for (const [path, digest] of files) await copy(path, digest, store);

@@ -75,6 +75,13 @@ Deno.test("a second clone reproduces from the cache alone, and fetches only what
   assertStringIncludes(unwrapped(ends.stdout), "0 ran, 7 up to date");
   assertEquals(server.asked.length, 0, "a run with nothing to do asks nobody");
 
+  const exported = await second.run(["export", "word/ann", "--to", "ann.txt"]);
+  assertEquals(exported.code, 1);
+  assertMatch(
+    unwrapped(exported.stderr),
+    /came from http:\S+, and the artifact was not fetched; run/,
+  );
+
   const repair = await second.run(["audit", "--repair"]);
   assertEquals(repair.code, 0, repair.stdout + repair.stderr);
   assertEquals(await second.executed(), [], "what was not fetched is nothing to repair");
