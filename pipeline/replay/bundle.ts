@@ -121,10 +121,12 @@ export function bytesOf(bundled: Bundled): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function lost(what: string): LockstepError {
+/** What must go into an audit file and is not there. */
+export function lost(what: string): LockstepError {
   return new LockstepError(
-    `Cannot bundle the run: ${what} must be in the store, and is missing or damaged; run ` +
-      '"deno task audit --repair", which makes it again',
+    `Cannot take ${what}: it must be in the store, or in the audit file that it is taken from, and is ` +
+      'missing or damaged; "deno task audit --repair" makes again what a store lost, "deno task bundle ' +
+      '--largest" takes larger artifacts',
   );
 }
 
