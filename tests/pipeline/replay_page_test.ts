@@ -122,6 +122,17 @@ Deno.test("a page holds what its instances need, says its size, and is of the sa
   // With what they came from, and nothing else.
   assertEquals(Object.keys(index!.instances), ["steps/ann/1", "steps/ann/2", "word/ann"]);
   assertEquals((await project.run(args)).code, 2, "something is there");
+  // From an audit file it is the same page.
+  assertEquals((await project.run(["bundle", "--to", "a.tar"])).code, 0);
+  assertEquals(await pageBy(project, "a.tar", "steps/ann"), page);
+  const none = await project.run(["verify", "--page", "b.html", "a.tar"]);
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "it needs instances, e.g. gather");
+  const small = await project.run(["bundle", "--to", "b.tar", "--largest", "0B"]);
+  assertEquals(small.code, 0, small.stderr);
+  const without = await project.run(["verify", "--page", "b.html", "b.tar", "steps/ann"]);
+  assertEquals(without.code, 1, without.stdout);
+  assertStringIncludes(without.stderr, "Cannot take text of word/ann: it must be in the store, or");
   const unknown = await project.run(["verify", "--page", "b.html", "step"]);
   assertEquals(unknown.code, 2);
   assertStringIncludes(unknown.stderr, "it matches no instance");
