@@ -5,6 +5,7 @@
  * @module
  */
 import { BACKEND_CHOICES } from "../key/platform.ts";
+import { BACKENDS } from "../stage.ts";
 
 /** Where the values of an option or an operand come from, for completion. */
 export type Values =
@@ -59,6 +60,11 @@ const SPECS = {
     summary:
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
   },
+  certify: {
+    summary:
+      "execute instances again, past all caches and in other circumstances; grade each output",
+    operands: [{ name: "INSTANCE|GLOB", values: "instances" }],
+  },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
   new: {
@@ -101,7 +107,7 @@ const RUNS = ["reproduce", "plan", "why", "status"] as const;
 /** The commands that read what a run left. */
 const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "serve"] as const;
+const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "certify", "serve"] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
@@ -111,20 +117,20 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "certify", "graph", "diff"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "certify", "graph", "diff"],
     values: "profiles",
   },
   set: {
     argument: "PATH=VALUE",
     help:
       "change a value for this run: STAGE.PARAM, AXIS.VALUE.STAGE.PARAM, grid.AXIS, define.NAME",
-    commands: [...RUNS, "graph"],
+    commands: [...RUNS, "certify", "graph"],
     repeated: true,
   },
   only: {
@@ -148,19 +154,19 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute, or what doctor examines (default: auto)",
-    commands: [...RUNS, "metrics", "diff", "doctor"],
+    commands: [...RUNS, "certify", "metrics", "diff", "doctor"],
     values: BACKEND_CHOICES,
   },
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: RUNS,
+    commands: [...RUNS, "certify"],
     values: "files",
   },
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
-    commands: ["reproduce", "plan"],
+    commands: ["reproduce", "plan", "certify"],
   },
   "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
   locked: {
@@ -187,6 +193,19 @@ export const FLAGS = {
     help: "metrics: table (the default), csv or json; graph: mermaid (the default) or dot",
     commands: ["metrics", "graph"],
     values: FORMATS,
+  },
+  times: {
+    argument: "K",
+    help:
+      "executions of each instance: the first as usual, all others with all varied (default: 2)",
+    commands: ["certify"],
+  },
+  also: {
+    argument: "BACKEND",
+    help: "another backend to execute on, from what feeds the instances there",
+    commands: ["certify"],
+    repeated: true,
+    values: BACKENDS,
   },
   to: {
     argument: "PATH",

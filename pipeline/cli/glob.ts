@@ -16,7 +16,7 @@ import { ConfigError } from "../errors.ts";
 export function matcher(
   patterns: readonly string[],
   names: readonly string[],
-  flag: string,
+  what: string,
 ): (name: string) => boolean {
   const expressions = patterns.map((pattern) => {
     const source = pattern.replace(/\/$/, "").split("/").map((segment) =>
@@ -25,7 +25,7 @@ export function matcher(
     const expression = new RegExp(`^${source}(?:/.*)?$`);
     if (!names.some((name) => expression.test(name))) {
       throw new ConfigError(
-        `Cannot use --${flag} ${pattern}: it matches no instance${suggestion(pattern, names)}`,
+        `Cannot use ${what} ${pattern}: it matches no instance${suggestion(pattern, names)}`,
       );
     }
     return expression;

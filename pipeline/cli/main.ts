@@ -31,6 +31,7 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
+  certify: async () => (await import("./certify.ts")).certifyInstances,
   serve: async () => (await import("./serve.ts")).serve,
   doctor: async () => (await import("./doctor.ts")).showDoctor,
   new: async () => (await import("./new.ts")).writeExperiment,

@@ -6,6 +6,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { UsageError } from "../errors.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
+import { type Backend, BACKENDS } from "../stage.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
 
@@ -32,6 +33,9 @@ export interface Options {
   readonly calibrate: boolean;
   readonly follow: boolean;
   readonly format?: string;
+  readonly times: number;
+  /** Backends besides the one that keys are of. */
+  readonly also: readonly Backend[];
   readonly to?: string;
   readonly output?: string;
   readonly overwrite: boolean;
@@ -152,7 +156,14 @@ class Values {
   }
 
   choice<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T {
-    const value = this.text(name) ?? choices[0]!;
+    return this.#chosen(name, this.text(name) ?? choices[0]!, choices);
+  }
+
+  choices<T extends string>(name: keyof typeof FLAGS, choices: readonly T[]): T[] {
+    return this.list(name).map((value) => this.#chosen(name, value, choices));
+  }
+
+  #chosen<T extends string>(name: keyof typeof FLAGS, value: string, choices: readonly T[]): T {
     const found = choices.find((choice) => choice === value);
     if (found !== undefined) return found;
     throw new UsageError(
@@ -192,6 +203,8 @@ function parseValues(
     only: values.list("only"),
     force: values.list("force"),
     backend: values.choice("backend", BACKEND_CHOICES),
+    also: values.choices("also", BACKENDS),
+    times: values.integer("times", { or: 2, min: 1, max: 1000 }),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     dryRun: values.has("dry-run"),

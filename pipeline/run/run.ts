@@ -18,6 +18,7 @@ import type { Platform } from "../key/platform.ts";
 import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
+import { keepCode } from "../store/code.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
@@ -298,6 +299,7 @@ class Runner {
           signal: this.#signal,
         },
       );
+      await keepCode({ store, workspace }, bundle);
       for (const message of pins.add(seen)) {
         listener({ event: "lock", path: PINS_FILE, message, holds: true });
       }

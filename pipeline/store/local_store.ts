@@ -14,6 +14,7 @@
  * store/locks/KEY             held while a process makes KEY
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/certificates/         what executions past all caches showed of a key, sealed
  * store/published.json        what is in outputs/, sealed
  * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
