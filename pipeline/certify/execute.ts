@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { StageError } from "../errors.ts";
-import { lookAt, readBytes } from "../files.ts";
+import { lookAt } from "../files.ts";
 import type { Bundle } from "../key/bundle_format.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Platform } from "../key/platform.ts";
@@ -18,11 +18,11 @@ import { Tail } from "../run/logs.ts";
 import { writeModules } from "../store/code.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { Pins } from "../store/pins.ts";
-import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
-import type { Difference, Seen } from "../store/certificate.ts";
+import type { OutputRecord, Trace } from "../store/trace.ts";
+import type { Seen } from "../store/certificate.ts";
 import { keepBusy } from "./busy.ts";
 import type { Setup } from "./circumstances.ts";
-import { compareContents, Differences } from "./difference.ts";
+import { differenceOf } from "./contents.ts";
 import { Overlay } from "./overlay.ts";
 
 /** What all executions rest on. */
@@ -154,38 +154,4 @@ export class Place {
     this.#own.close();
     if (lookAt(this.#root)) Deno.removeSync(this.#root, { recursive: true });
   }
-}
-
-/** Where contents that are to be compared are found. */
-export type Contents = Pick<Overlay, "manifest" | "pathOf">;
-
-/** How two contents of an output differ; `undefined` if they say the same. */
-export async function differenceOf(
-  was: Pick<OutputRecord, "sha256" | "kind">,
-  is: Pick<OutputRecord, "sha256" | "kind">,
-  contents: Contents,
-): Promise<Difference | undefined> {
-  const into = new Differences();
-  const [before, now] = [await filesOf(was, contents), await filesOf(is, contents)];
-  for (const name of new Set([...Object.keys(before), ...Object.keys(now)])) {
-    const [a, b] = [before[name]?.sha256, now[name]?.sha256];
-    if (a === b) continue;
-    if (a === undefined || b === undefined) {
-      into.other(() => ({ at: name }), [a ? "a file" : "absent", b ? "a file" : "absent"]);
-      continue;
-    }
-    const [old, current] = [
-      readBytes(await contents.pathOf(a)),
-      readBytes(await contents.pathOf(b)),
-    ];
-    compareContents(old ?? new Uint8Array(), current ?? new Uint8Array(), { name, into });
-  }
-  return into.result();
-}
-
-async function filesOf(
-  { sha256, kind }: Pick<OutputRecord, "sha256" | "kind">,
-  contents: Contents,
-): Promise<Manifest> {
-  return kind === "file" ? { "": { sha256, bytes: 0 } } : await contents.manifest(sha256) ?? {};
 }

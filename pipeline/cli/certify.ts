@@ -7,13 +7,20 @@
 import { join } from "node:path";
 import { certify, Elsewhere, type Request } from "../certify/certify.ts";
 import type { Ground } from "../certify/execute.ts";
+import { isOfEntry } from "../certify/within.ts";
 import { explain, LockstepError, UsageError } from "../errors.ts";
 import { resolvePlatform } from "../key/platform.ts";
 import type { Graph, Instance } from "../plan/graph.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { openScratch } from "../run/scratch.ts";
 import { type Certificate, isKept } from "../store/certificate.ts";
-import { writeCertificate } from "../store/certificates.ts";
+import {
+  lockedCertificatesName,
+  readLockedCertificates,
+  writeCertificate,
+  writeLockedCertificates,
+} from "../store/certificates.ts";
+import { type LockEntry, lockName, readLock } from "../store/lockfile.ts";
 import { Pins } from "../store/pins.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import type { Trace } from "../store/trace.ts";
@@ -22,6 +29,7 @@ import { tracePage } from "./finish.ts";
 import { matcher } from "./glob.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { wrapping } from "./layout.ts";
+import { identityOf } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { sealed, type Session, withSession } from "./session.ts";
@@ -125,6 +133,7 @@ async function certifyAll(work: Work): Promise<number> {
     scratch.close();
     if (certificates.length > 0) await tracePage(session, { changed: true });
   }
+  keepBesideLock(certificates, work);
   summarise(certificates, failed, { options, print });
   return failed === 0 && certificates.every(isKept) ? 0 : 1;
 }
@@ -138,6 +147,30 @@ function groundOf({ project, options, session, signal }: Work): Ground {
     jobs: options.jobs,
     executorIn: (circumstances) => new LocalExecutor(circumstances),
   };
+}
+
+/** Puts what platforms differ by beside the lock, for machines that have the lock and no store. */
+function keepBesideLock(certificates: readonly Certificate[], work: Work): void {
+  const { project, options, session, print } = work;
+  const name = lockName(identityOf(session));
+  const lock = readLock(join(project.root, name), name) ?? new Map<string, LockEntry>();
+  const isLocked = (certificate: Certificate) => {
+    const entry = lock.get(certificate.instance);
+    return entry !== undefined && isOfEntry(certificate, entry);
+  };
+  const fresh = certificates.filter((certificate) =>
+    isLocked(certificate) && certificate.executions.some(({ platform }) => platform !== undefined)
+  );
+  if (fresh.length === 0) return;
+  const beside = lockedCertificatesName(name);
+  const path = join(project.root, beside);
+  const before = [...readLockedCertificates(path).values()].filter(isLocked);
+  const all = new Map([...before, ...fresh].map((each) => [each.key, each]));
+  if (!writeLockedCertificates(path, all.values())) return;
+  const message =
+    `${all.size} certificates of the locked results, for other platforms to be held to`;
+  if (options.json) print(JSON.stringify({ event: "lock", path: beside, message, holds: true }));
+  else wrapping(print)(`${beside}: ${message}; commit the file`);
 }
 
 interface Shown {
