@@ -69,6 +69,9 @@ export async function certifyInstances(
   });
 }
 
+/** How often an instance is executed where nobody says: as usual, and with all varied. */
+const TIMES = 2;
+
 /** What the store has of the instances and of all that feeds them. */
 async function tracesOf({ graph, decisions, store }: Session): Promise<Map<Instance, Trace>> {
   const traces = new Map<Instance, Trace>();
@@ -115,7 +118,7 @@ async function certifyAll(work: Work): Promise<number> {
       const trace = traces.get(instance)!;
       const outputs = (from: Instance) => traces.get(from)!.outputs;
       const subject = { instance, key: trace.key, outputs };
-      const request: Request = { subject, trace, times: options.times, elsewhere };
+      const request: Request = { subject, trace, times: options.times ?? TIMES, elsewhere };
       try {
         const certificate = await certify(request, { ground, folder: scratch.folder() });
         writeCertificate(session.store, certificate);

@@ -65,6 +65,9 @@ const SPECS = {
       "execute instances again, past all caches and in other circumstances; grade each output",
     operands: [{ name: "INSTANCE|GLOB", values: "instances" }],
   },
+  selfaudit: {
+    summary: "edit and alter a copy of the project; say whether just those react that must",
+  },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
   new: {
@@ -107,7 +110,16 @@ const RUNS = ["reproduce", "plan", "why", "status"] as const;
 /** The commands that read what a run left. */
 const RECORDS = ["logs", "metrics", "export"] as const;
 /** The commands that look at a store. */
-const STORED = [...RUNS, ...RECORDS, "diff", "trace", "audit", "certify", "serve"] as const;
+const STORED = [
+  ...RUNS,
+  ...RECORDS,
+  "diff",
+  "trace",
+  "audit",
+  "certify",
+  "selfaudit",
+  "serve",
+] as const;
 
 /** The formats that a command can print, the default first. */
 export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
@@ -117,13 +129,13 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "certify", "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "certify", "selfaudit", "graph", "diff"],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "certify", "graph", "diff"],
+    commands: [...RUNS, ...RECORDS, "certify", "selfaudit", "graph", "diff"],
     values: "profiles",
   },
   set: {
@@ -154,13 +166,13 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute, or what doctor examines (default: auto)",
-    commands: [...RUNS, "certify", "metrics", "diff", "doctor"],
+    commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor"],
     values: BACKEND_CHOICES,
   },
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: [...RUNS, "certify"],
+    commands: [...RUNS, "certify", "selfaudit"],
     values: "files",
   },
   jobs: {
@@ -196,9 +208,14 @@ export const FLAGS = {
   },
   times: {
     argument: "K",
-    help:
-      "executions of each instance: the first as usual, all others with all varied (default: 2)",
-    commands: ["certify"],
+    help: "certify: executions of each instance, the first as usual, the others with all varied " +
+      "(default: 2); selfaudit: alterations of a kind at most (default: 20)",
+    commands: ["certify", "selfaudit"],
+  },
+  seed: {
+    argument: "N",
+    help: "which alterations are drawn (default: 0)",
+    commands: ["selfaudit"],
   },
   also: {
     argument: "BACKEND",
@@ -222,8 +239,8 @@ export const FLAGS = {
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
   page: {
     argument: "FILE",
-    help: "write the comparison as an HTML page too",
-    commands: ["diff"],
+    help: "write the comparison, or the audit, as an HTML page too",
+    commands: ["diff", "selfaudit"],
     values: "files",
   },
   port: {

@@ -32,6 +32,7 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
   certify: async () => (await import("./certify.ts")).certifyInstances,
+  selfaudit: async () => (await import("./selfaudit.ts")).auditEngine,
   serve: async () => (await import("./serve.ts")).serve,
   doctor: async () => (await import("./doctor.ts")).showDoctor,
   new: async () => (await import("./new.ts")).writeExperiment,

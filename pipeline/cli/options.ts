@@ -33,7 +33,9 @@ export interface Options {
   readonly calibrate: boolean;
   readonly follow: boolean;
   readonly format?: string;
-  readonly times: number;
+  /** Executions or alterations; by default as many as the command thinks right. */
+  readonly times?: number;
+  readonly seed: number;
   /** Backends besides the one that keys are of. */
   readonly also: readonly Backend[];
   readonly to?: string;
@@ -204,7 +206,10 @@ function parseValues(
     force: values.list("force"),
     backend: values.choice("backend", BACKEND_CHOICES),
     also: values.choices("also", BACKENDS),
-    times: values.integer("times", { or: 2, min: 1, max: 1000 }),
+    ...values.text("times") === undefined
+      ? {}
+      : { times: values.integer("times", { or: 1, min: 1, max: 1_000_000 }) },
+    seed: values.integer("seed", { or: 0, min: 0 }),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     dryRun: values.has("dry-run"),
