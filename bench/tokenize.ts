@@ -1,45 +1,84 @@
 /**
  * How fast corpora are read and tokenised, beside the Python script that tests compare with.
  *
- *     deno run -A bench/tokenize.ts [PYTHON]
+ *     deno run -A bench/tokenize.ts [--python python3] [--rounds 5]
  *
- * Reads the sample data (LOCKSTEP_SAMPLES); each figure is the best of three runs, one at a time,
- * file to ids in memory. The Python script also takes digests of what it made, which is little.
+ * Reads the sample data (LOCKSTEP_SAMPLES). The two take turns, a new process each time: from files to ids,
+ * without the start of the process; medians. In a round that does not count it is checked that both give the
+ * same ids, labels and vocabulary. The Python script's ids are a text of which it takes a digest, ours a file.
  *
  * @module
  */
-import { parse } from "@std/yaml";
+import { parseArgs } from "@std/cli/parse-args";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { openCorpus } from "../data/corpus.ts";
-import { describeSource, sourceSchema } from "../data/source.ts";
-import { tokenizeCorpus } from "../data/tokenize.ts";
+import { readTokenFile, type TokenSplit } from "../data/token_file.ts";
 import { samplesFolder } from "../tests/data/samples.ts";
+import { median } from "./timing.ts";
 
+/** What a process says of itself: seconds, and bytes. */
+interface Measured {
+  readonly seconds: number;
+  readonly processor: number;
+  readonly peak: number;
+}
+/** What the Python script prints. */
+interface Reference {
+  readonly vocabulary: string;
+  readonly splits: Readonly<
+    Record<string, { documents: number; tokens: number; ids: string; labels: string }>
+  >;
+}
+
+const args = parseArgs(Deno.args, {
+  string: ["python", "rounds"],
+  default: { python: "python3", rounds: "5" },
+});
 const samples = samplesFolder();
 if (samples === undefined) Deno.exit(1);
-const python = Deno.args[0] ?? "python3";
-const sources = parse(
-  Deno.readTextFileSync(new URL("../data/sources.yaml", import.meta.url)),
-) as Record<string, unknown>;
-const script = new URL("../tests/reference/tokenizer/tokenize_reference.py", import.meta.url);
+const folder = Deno.makeTempDirSync();
+const [tokens, vocabulary] = [join(folder, "tokens"), join(folder, "vocabulary")];
+const here = (path: string) => new URL(path, import.meta.url).pathname;
 
-const options = {
-  maxLength: 512,
-  minFrequency: 2,
-  maxVocabulary: 50_000,
-  vocabularyOver: "train",
-  lowercase: true,
-  shares: { train: 0.8, validation: 0.1, test: 0.1, seed: 0 },
-} as const;
+async function output(command: string, args: readonly string[]): Promise<[string, string]> {
+  const { success, stdout, stderr } = await new Deno.Command(command, { args: [...args] }).output();
+  const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (!success) throw new Error(`Cannot run "${command} ${args.join(" ")}": ${error}`);
+  return [out!, error!];
+}
 
-async function bestOfThree(run: () => Promise<void>): Promise<number> {
-  let best = Infinity;
-  for (let i = 0; i < 3; i++) {
-    const start = performance.now();
-    await run();
-    best = Math.min(best, performance.now() - start);
+async function runOurs(source: string): Promise<Measured> {
+  const run = ["run", "-A", here("./tokenize/ours.ts"), source, tokens, vocabulary];
+  return JSON.parse((await output(Deno.execPath(), run))[0]);
+}
+
+async function runTheirs(reference: readonly string[]): Promise<[Reference, Measured]> {
+  const files = reference.map((arg) => arg.includes("/") ? join(samples!, arg) : arg);
+  const run = [here("./tokenize/reference.py"), ...files];
+  return (await output(String(args.python), run)).map((text) => JSON.parse(text)) as [
+    Reference,
+    Measured,
+  ];
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Checks that the files written hold what the Python script printed. */
+function compare(reference: Reference): void {
+  const { splits } = readTokenFile(tokens);
+  const check = (what: string, ours: string, theirs: string) => {
+    if (ours !== theirs) throw new Error(`the ${what} differ`);
+  };
+  check("vocabularies", sha256(Deno.readTextFileSync(vocabulary)), reference.vocabulary);
+  for (const [name, { ids, labels }] of Object.entries(reference.splits)) {
+    const split: TokenSplit = splits[name === "all" ? "train" : name]!;
+    const lines = Array.from(
+      split.labels,
+      (_, i) => split.ids.subarray(split.offsets[i]!, split.offsets[i + 1]!).join(" "),
+    );
+    check(`ids of ${name}`, sha256(lines.join("\n")), ids);
+    check(`labels of ${name}`, sha256(split.labels.join(" ")), labels);
   }
-  return best / 1000;
 }
 
 const corpora: [source: string, reference: string[]][] = [
@@ -47,35 +86,34 @@ const corpora: [source: string, reference: string[]][] = [
   ["imdb_labelled", ["imdb", "imdb/aclImdb_labelled.tar.gz", "12500"]],
   ["arxiv_sample", ["arxiv", "arxiv/arxiv11_sample605.jsonl.gz"]],
 ];
-console.log("corpus           documents      tokens   here s  tokens/s   Python s  ratio");
-for (const [name, [reader = "", ...reference]] of corpora) {
-  const source = sourceSchema.parse(sources[name]);
-  if (source.format === "generated") continue;
-  const files = new Map(source.files.map((file) => [file.name, join(samples, file.mirror!)]));
-  let documents = 0;
-  let tokens = 0;
-  const here = await bestOfThree(async () => {
-    const corpus = await openCorpus(describeSource(source), files);
-    const { statistics } = await tokenizeCorpus(corpus, options);
-    const splits = Object.values(statistics.splits);
-    documents = splits.reduce((sum, split) => sum + split.documents, 0);
-    tokens = splits.reduce((sum, split) => sum + split.tokens, 0);
-  });
-  const args = [reader, ...reference.map((arg) => arg.includes("/") ? join(samples, arg) : arg)];
-  const there = await bestOfThree(async () => {
-    const command = new Deno.Command(python, { args: [script.pathname, ...args], stdout: "null" });
-    const { success } = await command.output();
-    if (!success) throw new Error(`Cannot run "${python} ${script.pathname}"`);
-  });
+console.log(
+  "                                        seconds              of processor           peak MB",
+);
+console.log(
+  "corpus         documents    tokens    ours  Python  ratio    ours  Python  ratio  ours Python",
+);
+for (const [name, reference] of corpora) {
+  await runOurs(name);
+  const [printed] = await runTheirs(reference);
+  compare(printed);
+  const ours: Measured[] = [];
+  const theirs: Measured[] = [];
+  for (let round = 0; round < Number(args.rounds); round++) {
+    ours.push(await runOurs(name));
+    theirs.push((await runTheirs(reference))[1]);
+  }
+  const splits = Object.values(printed.splits);
+  const of = (all: readonly Measured[], figure: keyof Measured) =>
+    median(all.map((measured) => measured[figure]));
+  const beside = (figure: "seconds" | "processor") =>
+    [of(ours, figure).toFixed(2), of(theirs, figure).toFixed(2)].map((text) => text.padStart(7))
+      .join(" ") + (of(theirs, figure) / of(ours, figure)).toFixed(2).padStart(7);
+  const mb = (all: readonly Measured[]) => (of(all, "peak") / 2 ** 20).toFixed(0).padStart(6);
   console.log(
-    [
-      name.padEnd(16),
-      String(documents).padStart(9),
-      String(tokens).padStart(11),
-      here.toFixed(2).padStart(8),
-      String(Math.round(tokens / here)).padStart(9),
-      there.toFixed(2).padStart(10),
-      (there / here).toFixed(2).padStart(6),
-    ].join(" "),
+    name.padEnd(14) +
+      String(splits.reduce((sum, { documents }) => sum + documents, 0)).padStart(10) +
+      String(splits.reduce((sum, { tokens }) => sum + tokens, 0)).padStart(10) +
+      ` ${beside("seconds")} ${beside("processor")}${mb(ours)} ${mb(theirs)}`,
   );
 }
+Deno.removeSync(folder, { recursive: true });

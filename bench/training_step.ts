@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { compilerArguments } from "../pipeline/run/executor/compiler_flags.ts";
 import { median } from "./timing.ts";
 import { isGpt, type Model, SIZES } from "./training_step/sizes.ts";
 
@@ -30,6 +31,12 @@ const ROUNDS = 5;
 
 const file = (name: string) => new URL(`./training_step/${name}`, import.meta.url).pathname;
 const deno = (...args: string[]) => [Deno.execPath(), "run", "-A", file("measure.ts"), ...args];
+const wide = await compilerArguments("wasm");
+/** Ours, compiled as in a stage's process. */
+const ours = (name: string, on: string, model: string) => {
+  const [program, ...args] = deno(name, on, model);
+  return [program!, ...args.slice(0, 2), ...(on === "webgpu" ? [] : wide), ...args.slice(2)];
+};
 const jax = (...args: string[]) => [Deno.execPath(), "run", "-A", file("jax_step.ts"), ...args];
 
 interface Subject {
@@ -47,14 +54,14 @@ const subjects: Subject[] = [
   {
     name: "ours",
     on: "wasm+fma",
-    command: (model) => deno("ours", "wasm+fma", model),
+    command: (model) => ours("ours", "wasm+fma", model),
     against: "ours wasm+fma",
   },
   ...["webgpu", "wasm"].flatMap((on) => [
     {
       name: "ours",
       on,
-      command: (model: string) => deno("ours", on, model),
+      command: (model: string) => ours("ours", on, model),
       against: `ours ${on}`,
     },
     {
@@ -66,7 +73,7 @@ const subjects: Subject[] = [
     {
       name: BARE,
       on,
-      command: (model: string) => deno("ours_without_dropout", on, model),
+      command: (model: string) => ours("ours_without_dropout", on, model),
       gpt: true,
       against: `${BARE} ${on}`,
     },

@@ -4,10 +4,10 @@
  * @module
  */
 import { type Member, tarMembers } from "./archive.ts";
-import { type SplitName, splitNames } from "./corpus.ts";
 import { DataError, type DataFile, decodeText, fileBytes } from "./lines.ts";
 import { documentPattern } from "./pattern.ts";
 import type { Description } from "./source.ts";
+import { type SplitName, splitNames } from "./splits.ts";
 import { lengthStatistics } from "./statistics.ts";
 import type { TokenFile, TokenSplit } from "./token_file.ts";
 import type { Tokenized } from "./tokenize.ts";

@@ -1,5 +1,5 @@
 /**
- * Arrays of unsigned 32-bit integers that grow.
+ * Memory that grows: arrays of unsigned 32-bit integers, and rooms for bytes.
  *
  * @module
  */
@@ -56,10 +56,11 @@ export class ChunkedArray {
     return this.#length;
   }
 
-  append(values: Uint32Array): void {
+  /** Appends values, those from `start` to before `end`. */
+  append(values: Uint32Array, start = 0, end = values.length): void {
     let bytes = this.#bytes ??= new Uint8Array(this.#chunkLength);
     let at = this.#used;
-    for (let i = 0; i < values.length; i++) {
+    for (let i = start; i < end; i++) {
       if (at + 5 > bytes.length) {
         this.#chunks.push({ bytes, used: at });
         bytes = this.#bytes = new Uint8Array(this.#chunkLength);
@@ -70,7 +71,7 @@ export class ChunkedArray {
       bytes[at++] = value;
     }
     this.#used = at;
-    this.#length += values.length;
+    this.#length += end - start;
   }
 
   /** Gives all values, in order, in pieces that the next overwrites, and forgets what it gave. */
@@ -94,5 +95,27 @@ export class ChunkedArray {
       }
       yield values.subarray(0, count);
     }
+  }
+}
+
+/** Rooms for bytes, many in one piece of memory: to allocate each by itself takes longer than to fill it. */
+export class PackedBytes {
+  readonly #pieceLength: number;
+  #piece = new Uint8Array();
+  #used = 0;
+
+  /** @param pieceLength Bytes allocated at a time, where no more are asked for. */
+  constructor(pieceLength = 1 << 20) {
+    this.#pieceLength = pieceLength;
+  }
+
+  /** So many bytes, zeros. */
+  room(length: number): Uint8Array {
+    if (this.#used + length > this.#piece.length) {
+      this.#piece = new Uint8Array(Math.max(length, this.#pieceLength));
+      this.#used = 0;
+    }
+    this.#used += length;
+    return this.#piece.subarray(this.#used - length, this.#used);
   }
 }

@@ -5,8 +5,8 @@
  */
 import { DataError } from "./lines.ts";
 
-/** Where a label is, for errors: `"train.csv": line 7`. */
-export type Place = string;
+/** Gives where a label is, for errors: `"train.csv": line 7`. */
+export type Place = () => string;
 
 /** Reads labels as numbers counted from a first one, as names of known classes, or either. */
 export class Labels {
@@ -45,7 +45,7 @@ export class Labels {
       : this.#classes.join(", ");
     const rule = this.#first === undefined ? "" : `${this.#first} to ${last} or `;
     throw new DataError(
-      `Cannot read ${place}: the label must be ${rule}one of ${shown}, found ${
+      `Cannot read ${place()}: the label must be ${rule}one of ${shown}, found ${
         JSON.stringify(text)?.slice(0, 80)
       }`,
     );

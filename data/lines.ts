@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isUtf8 } from "node:buffer";
 import { createGunzip } from "node:zlib";
 import { Readable } from "node:stream";
 
@@ -45,7 +46,8 @@ export async function* fileBytes(file: DataFile): AsyncGenerator<Uint8Array, voi
     for await (const chunk of source.pipe(gunzip)) {
       total += chunk.length;
       if (total > allowed) throw new DataError(tooLarge(file.name, allowed));
-      yield chunk;
+      // Not Node's `Buffer`, whose methods take longer.
+      yield new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
     }
   } catch (cause) {
     if (cause instanceof DataError) throw cause;
@@ -107,51 +109,80 @@ export async function* decodeText(
 export interface Line {
   /** Counted from 1. */
   readonly number: number;
-  readonly text: string;
+  /** Its UTF-8. */
+  readonly bytes: Uint8Array;
 }
 
-/** Most characters of one line or record: a quote left open must not swallow the memory. */
+/** Most bytes of one line or record: a quote left open must not swallow the memory. */
 export const maxRecordLength = 64 * 1024 * 1024;
 
+const newline = 0x0a;
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+
 /**
- * Splits text into lines at LF, leaving a CR before it to the caller. Lines come by the chunk: an
- * await for each would cost more than to split it.
+ * Splits a text in UTF-8 into lines at LF, leaving a CR before it to the caller and dropping a byte
+ * order mark. Lines come by the chunk: an await for each would cost more than to split it.
  *
- * @throws {DataError} If a line is longer than {@linkcode maxRecordLength}.
+ * @throws {DataError} If a line is not UTF-8 or longer than {@linkcode maxRecordLength}.
  */
 export async function* textLines(
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<Line[], void, undefined> {
   let number = 1;
   // Pieces of a line that runs over chunks; joined once, so that a long line costs linear time.
-  let pieces: string[] = [];
+  let pieces: Uint8Array[] = [];
   let pending = 0;
+  const line = (last: Uint8Array): Line => {
+    const bytes = pieces.length === 0 ? last : joined([...pieces, last]);
+    pieces = [];
+    pending = 0;
+    return { number, bytes: number++ === 1 ? withoutByteOrderMark(bytes) : bytes };
+  };
   for await (const chunk of chunks) {
     const lines: Line[] = [];
     let start = 0;
-    while (true) {
-      const end = chunk.indexOf("\n", start);
-      if (end < 0) break;
-      pieces.push(chunk.slice(start, end));
-      lines.push({ number, text: pieces.length === 1 ? pieces[0]! : pieces.join("") });
-      number += 1;
-      pieces = [];
-      pending = 0;
+    let second = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      lines.push(line(chunk.subarray(start, end)));
       start = end + 1;
+      if (lines.length === 1) second = start;
     }
-    if (lines.length > 0) yield lines;
+    if (lines.length > 0) yield checked(lines, chunk.subarray(second, start), name);
     if (start < chunk.length) {
-      pieces.push(chunk.slice(start));
+      pieces.push(chunk.subarray(start));
       pending += chunk.length - start;
       if (pending > maxRecordLength) {
         throw new DataError(
-          `Cannot read "${name}": line ${number} is longer than ${maxRecordLength} characters`,
+          `Cannot read "${name}": line ${number} is longer than ${maxRecordLength} bytes`,
         );
       }
     }
   }
-  if (pieces.length > 0) yield [{ number, text: pieces.join("") }];
+  if (pending > 0) yield checked([line(new Uint8Array())], new Uint8Array(), name);
+}
+
+/** A text in UTF-8 without the byte order mark that it may begin with. */
+export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+  const marked = byteOrderMark.every((byte, i) => bytes[i] === byte);
+  return marked ? bytes.subarray(byteOrderMark.length) : bytes;
+}
+
+/** Lines, if they are UTF-8; `rest` is the second to the last with their line ends, checked at once. */
+function checked(lines: Line[], rest: Uint8Array, name: string): Line[] {
+  if (isUtf8(lines[0]!.bytes) && isUtf8(rest)) return lines;
+  const wrong = lines.find(({ bytes }) => !isUtf8(bytes))!;
+  throw new DataError(`Cannot read "${name}": line ${wrong.number} is not UTF-8`);
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
 }
 
 async function* rawBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { mix32 } from "../models/random.ts";
-import { TextBytes } from "./text_bytes.ts";
+import { GrowingArray } from "./growing.ts";
+import { bytesOf, textOf } from "./text_bytes.ts";
 
 /** Lengths in tokens, before clipping. */
 export interface LengthStatistics {
@@ -46,62 +46,41 @@ export function lengthStatistics(lengths: Uint32Array, clipped: number): LengthS
   };
 }
 
-/**
- * A text's length and 96 bits of hash, as a string of 16-bit units: two of a million different
- * texts share one with a chance of 10⁻¹⁷. Half of a tokenizer's time on short texts would go into
- * starting and ending cryptographic hashes.
- *
- * @param bytes Changed beyond their end, up to a multiple of four.
- */
-function digestOf(bytes: Uint8Array<ArrayBuffer>): string {
-  const { length } = bytes;
-  const count = (length + 3) >> 2;
-  new Uint8Array(bytes.buffer).fill(0, length, count * 4);
-  const values = new Uint32Array(bytes.buffer, 0, count);
-  let a = mix32(length);
-  let b = mix32(a ^ 0x9e3779b9);
-  let c = mix32(b ^ 0x85ebca6b);
-  for (let i = 0; i < count; i++) {
-    const value = values[i]!;
-    a = Math.imul((a << 5) ^ (a >>> 27) ^ value, 0x7feb352d);
-    b = Math.imul((b << 13) ^ (b >>> 19) ^ value, 0x846ca68b);
-    c = Math.imul(((c << 19) ^ (c >>> 13)) + value, 0x2c1b3c6d);
-  }
-  a = mix32(a);
-  b = mix32(b);
-  c = mix32(c);
-  return String.fromCharCode(
-    ...[length >>> 16, length & 0xffff],
-    ...[a >>> 16, a & 0xffff, b >>> 16, b & 0xffff, c >>> 16, c & 0xffff],
-  );
-}
-
 /** Counts texts that occur, character for character, in more than one split. */
 export class Duplicates {
-  readonly #bytes = new TextBytes();
-  readonly #texts = new Map<string, Map<string, number>>();
+  readonly #hashes = new Map<string, GrowingArray>();
 
-  add(split: string, text: string): void {
-    const digest = digestOf(this.#bytes.encode(text, false));
-    let texts = this.#texts.get(split);
-    if (texts === undefined) this.#texts.set(split, texts = new Map());
-    texts.set(digest, (texts.get(digest) ?? 0) + 1);
+  /** A split's texts: for each a hash of 64 bits, as two values of 32, that no other text has. */
+  hashes(split: string): GrowingArray {
+    let hashes = this.#hashes.get(split);
+    if (hashes === undefined) this.#hashes.set(split, hashes = new GrowingArray());
+    return hashes;
   }
 
   /** For `a/b`, how many documents of split b have a text that split a has too. */
   across(splits: readonly string[]): Record<string, number> {
+    const sorted = splits.map((split) =>
+      new BigUint64Array(this.hashes(split).values().slice().buffer).sort()
+    );
     const counts: Record<string, number> = {};
     for (const [i, a] of splits.entries()) {
-      for (const b of splits.slice(i + 1)) {
-        let shared = 0;
-        for (const [digest, times] of this.#texts.get(b) ?? []) {
-          if (this.#texts.get(a)?.has(digest)) shared += times;
-        }
-        counts[`${a}/${b}`] = shared;
+      for (const [j, b] of splits.entries()) {
+        if (i < j) counts[`${a}/${b}`] = occurring(sorted[j]!, sorted[i]!);
       }
     }
     return counts;
   }
+}
+
+/** How many of the values occur among others; both sorted. */
+function occurring(values: BigUint64Array, others: BigUint64Array): number {
+  let count = 0;
+  let at = 0;
+  for (const value of values) {
+    while (at < others.length && others[at]! < value) at += 1;
+    if (others[at] === value) count += 1;
+  }
+  return count;
 }
 
 /** Documents whose text names a class in square brackets, as arXiv's stamps do: `[cs.DS]`. */
@@ -112,19 +91,22 @@ export interface StampStatistics {
   readonly other: number;
 }
 
+const bracketOpen = 0x5b, bracketClose = 0x5d;
+
 /** Gives a function that finds which stamps a document bears. */
 export function stampFinder(
   classes: readonly string[],
-): (document: { readonly label: number; readonly text: string }) => StampStatistics {
+): (document: { readonly label: number; readonly text: Uint8Array }) => StampStatistics {
   const indexes = new Map(classes.map((name, i) => [name, i]));
+  const longest = Math.max(0, ...classes.map((name) => bytesOf(name).length));
   return ({ label, text }) => {
     let own = 0;
     let other = 0;
-    for (let at = text.indexOf("["); at >= 0; at = text.indexOf("[", at + 1)) {
-      const end = text.indexOf("]", at);
-      if (end < 0) break;
-      // No class name is that long, and a bracket may stay open for a whole text.
-      const found = end - at > 64 ? undefined : indexes.get(text.slice(at + 1, end));
+    let at = text.indexOf(bracketOpen);
+    for (; at >= 0; at = text.indexOf(bracketOpen, at + 1)) {
+      const named = text.subarray(at + 1, at + 2 + longest);
+      const end = named.indexOf(bracketClose);
+      const found = end < 0 ? undefined : indexes.get(textOf(named.subarray(0, end)));
       if (found === undefined) continue;
       if (found === label) own = 1;
       else other = 1;

@@ -6,68 +6,53 @@
  *
  * @module
  */
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Half of a surrogate pair by itself: as the expression is of Unicode, a whole pair is no two halves. */
+const half = /([\ud800-\udfff])/u;
+/** Up to so many bytes a text is made here: to start the decoder takes longer. */
+const shortLength = 24;
 
-/** Encodes texts one after another into one buffer. */
-export class TextBytes {
-  readonly #encoder = new TextEncoder();
-  #buffer = new Uint8Array(1 << 16);
-
-  /**
-   * A text's bytes. With `lowercase` it is lower-cased as `toLowerCase` does, but for the letters A
-   * to Z where it holds no character outside ASCII: those are left to the reader, who looks at
-   * every byte anyway.
-   *
-   * @returns A view that the next call overwrites and the caller may change.
-   */
-  encode(text: string, lowercase: boolean): Uint8Array<ArrayBuffer> {
-    const written = this.#write(text);
-    if (written === text.length) return this.#buffer.subarray(0, written);
-    const folded = lowercase ? text.toLowerCase() : text;
-    const length = folded.isWellFormed() ? this.#write(folded) : this.#writeHalves(folded);
-    return this.#buffer.subarray(0, length);
-  }
-
-  #reserve(units: number): void {
-    if (units * 3 <= this.#buffer.length) return;
-    this.#buffer = new Uint8Array(Math.max(units * 3, this.#buffer.length * 2));
-  }
-
-  #write(text: string): number {
-    this.#reserve(text.length);
-    return this.#encoder.encodeInto(text, this.#buffer).written;
-  }
-
-  #writeHalves(text: string): number {
-    this.#reserve(text.length);
-    let at = 0;
-    for (const character of text) {
-      const code = character.codePointAt(0)!;
-      if (code >= 0xd800 && code <= 0xdfff) {
-        this.#buffer[at++] = 0xe0 | (code >> 12);
-        this.#buffer[at++] = 0x80 | ((code >> 6) & 0x3f);
-        this.#buffer[at++] = 0x80 | (code & 0x3f);
-      } else {
-        at += this.#encoder.encodeInto(character, this.#buffer.subarray(at)).written;
-      }
+/** A text's bytes. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  if (text.isWellFormed()) return encoder.encode(text);
+  const bytes = new Uint8Array(text.length * 3);
+  let at = 0;
+  for (const part of text.split(half)) {
+    const code = part.charCodeAt(0);
+    if (part.length === 1 && code >= 0xd800 && code <= 0xdfff) {
+      bytes[at++] = 0xe0 | (code >> 12);
+      bytes[at++] = 0x80 | ((code >> 6) & 0x3f);
+      bytes[at++] = 0x80 | (code & 0x3f);
+    } else {
+      at += encoder.encodeInto(part, bytes.subarray(at)).written;
     }
-    return at;
   }
+  return bytes.subarray(0, at);
 }
 
-/** The text that {@linkcode TextBytes} gave these bytes. */
+/** The text that {@linkcode bytesOf} gave these bytes. */
 export function textOf(bytes: Uint8Array): string {
+  const short = bytes.length <= shortLength ? asciiText(bytes) : undefined;
+  if (short !== undefined) return short;
   let text = "";
   let from = 0;
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
     const second = bytes[at + 1] ?? 0;
     if (second < 0xa0) continue;
-    const half = 0xd000 | ((second & 0x3f) << 6) | ((bytes[at + 2] ?? 0) & 0x3f);
-    text += decode(bytes.subarray(from, at)) + String.fromCharCode(half);
+    const code = 0xd000 | ((second & 0x3f) << 6) | ((bytes[at + 2] ?? 0) & 0x3f);
+    text += decoder.decode(bytes.subarray(from, at)) + String.fromCharCode(code);
     from = at + 3;
   }
-  return text + decode(bytes.subarray(from));
+  return text + decoder.decode(bytes.subarray(from));
 }
 
-function decode(bytes: Uint8Array): string {
-  return bytes.length === 0 ? "" : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+/** A text of ASCII; `undefined` where the bytes are another. */
+function asciiText(bytes: Uint8Array): string | undefined {
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i]! >= 0x80) return undefined;
+    text += String.fromCharCode(bytes[i]!);
+  }
+  return text;
 }

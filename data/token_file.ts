@@ -39,6 +39,20 @@ export interface TokenFile {
   readonly splits: Readonly<Record<string, TokenSplit>>;
 }
 
+/** Ids that are given once, in pieces that the next overwrites, so that a corpus need not be held to be written. */
+export interface IdPieces {
+  /** How many there are. */
+  readonly length: number;
+  pieces(): Iterable<Uint32Array>;
+}
+
+/** A tokenised corpus to be written. */
+export interface TokensToWrite extends Omit<TokenFile, "splits"> {
+  readonly splits: Readonly<
+    Record<string, Omit<TokenSplit, "ids"> & { readonly ids: TokenSplit["ids"] | IdPieces }>
+  >;
+}
+
 interface Header {
   readonly vocabularySize: number;
   readonly maxLength: number;
@@ -55,8 +69,8 @@ const magic = "LSTOKEN1";
 const preamble = 16;
 
 /** Writes a corpus as bytes. Ids take 2 bytes where the vocabulary allows, else 4. */
-export function encodeTokens(file: TokenFile): Uint8Array<ArrayBuffer> {
-  const blocks = [...tokenBlocks(file)];
+export function encodeTokens(file: TokensToWrite): Uint8Array<ArrayBuffer> {
+  const blocks = Array.from(tokenBlocks(file), (block) => block.slice());
   const bytes = new Uint8Array(blocks.reduce((size, block) => size + block.length, 0));
   let at = 0;
   for (const block of blocks) {
@@ -67,7 +81,7 @@ export function encodeTokens(file: TokenFile): Uint8Array<ArrayBuffer> {
 }
 
 /** The bytes of a corpus in pieces, so that it can be written without a copy of all of it. */
-function* tokenBlocks(file: TokenFile): Generator<Uint8Array, void, undefined> {
+function* tokenBlocks(file: TokensToWrite): Generator<Uint8Array, void, undefined> {
   const idBytes = file.vocabularySize <= 0x10000 ? 2 : 4;
   const splits = Object.entries(file.splits);
   const header: Header = {
@@ -91,7 +105,13 @@ function* tokenBlocks(file: TokenFile): Generator<Uint8Array, void, undefined> {
   for (const [, { labels, offsets, ids }] of splits) {
     yield* paddedBlock(labels);
     yield* paddedBlock(offsets);
-    yield* paddedBlock(ids instanceof Ids ? ids : Ids.from(ids));
+    let given = 0;
+    for (const piece of "pieces" in ids ? ids.pieces() : [ids]) {
+      given += piece.length;
+      yield bytesOf(piece instanceof Ids ? piece : new Ids(piece));
+    }
+    if (given !== ids.length) throw new Error(`${given} ids were given of ${ids.length}`);
+    yield padding(given * idBytes);
   }
 }
 
@@ -99,9 +119,17 @@ function* tokenBlocks(file: TokenFile): Generator<Uint8Array, void, undefined> {
 function* paddedBlock(
   array: Uint8Array | Uint16Array | Uint32Array,
 ): Generator<Uint8Array, void, undefined> {
-  const { buffer, byteOffset, byteLength } = array;
-  yield new Uint8Array(buffer, byteOffset, byteLength);
-  yield new Uint8Array(padded(byteLength) - byteLength);
+  yield bytesOf(array);
+  yield padding(array.byteLength);
+}
+
+function bytesOf(array: Uint8Array | Uint16Array | Uint32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** The zeros after so many bytes. */
+function padding(bytes: number): Uint8Array {
+  return new Uint8Array(padded(bytes) - bytes);
 }
 
 /**
@@ -163,7 +191,7 @@ export function decodeTokens(bytes: Uint8Array<ArrayBuffer>): TokenFile {
 }
 
 /** Writes a corpus to `path`. */
-export function writeTokenFile(path: string, file: TokenFile): void {
+export function writeTokenFile(path: string, file: TokensToWrite): void {
   using target = Deno.openSync(path, { write: true, create: true, truncate: true });
   for (const block of tokenBlocks(file)) {
     for (let at = 0; at < block.length;) at += target.writeSync(block.subarray(at));

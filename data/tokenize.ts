@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { type Corpus, type Document, type SplitName, splitNames } from "./corpus.ts";
+import type { Corpus, Document } from "./corpus.ts";
+import { ChunkedArray, GrowingArray } from "./growing.ts";
 import { DataError } from "./lines.ts";
 import { stratifiedParts, stratifiedSubset } from "./select.ts";
+import { type SplitName, splitNames } from "./splits.ts";
 import {
   Duplicates,
   type LengthStatistics,
@@ -13,8 +15,8 @@ import {
   stampFinder,
   type StampStatistics,
 } from "./statistics.ts";
-import type { TokenFile, TokenSplit } from "./token_file.ts";
-import { ChunkedArray, GrowingArray } from "./growing.ts";
+import { bytesOf, textOf } from "./text_bytes.ts";
+import type { TokensToWrite } from "./token_file.ts";
 import { WordNumbers } from "./vocabulary.ts";
 import { firstWordId, unknownId } from "./words.ts";
 
@@ -49,7 +51,8 @@ export interface SplitStatistics {
 
 /** A tokenised corpus and what was found on the way. */
 export interface Tokenized {
-  readonly tokens: TokenFile;
+  /** To be written once: what was written is forgotten, so that memory holds all ids in one form only. */
+  readonly tokens: TokensToWrite;
   readonly words: readonly string[];
   readonly statistics: {
     readonly classes: readonly string[];
@@ -93,12 +96,12 @@ export async function tokenizeCorpus(
     maxSize: options.maxVocabulary,
   });
   const vocabularySize = words.length + firstWordId;
-  const splits: Record<string, TokenSplit> = {};
+  const splits: Record<string, TokensToWrite["splits"][string]> = {};
   const summaries: Record<string, SplitStatistics> = {};
   let longest = 1;
   for (const name of present) {
     const builder = builders.get(name)!;
-    splits[name] = finishSplit(builder, ids, vocabularySize);
+    splits[name] = finishSplit(builder, ids);
     const { classes } = corpus;
     const summary = summaryOf(builder, { classes, available: available?.get(name) });
     summaries[name] = summary;
@@ -120,7 +123,7 @@ export async function tokenizeCorpus(
 async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
   const { assign, available } = await assignSplits(corpus, options);
   const noWords = Uint32Array.of(noWord);
-  const numbers = new WordNumbers();
+  const numbers = new WordNumbers({ lowercase: options.lowercase });
   const builders = new Map<SplitName, SplitBuilder>();
   const duplicates = new Duplicates();
   const stampsOf = stampFinder(corpus.classes);
@@ -130,15 +133,16 @@ async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
     if (split === undefined) return;
     let builder = builders.get(split);
     if (builder === undefined) builders.set(split, builder = new SplitBuilder());
-    duplicates.add(split, document.text);
+    numbers.read(document.text);
+    numbers.hash(duplicates.hashes(split));
     const { own, other } = stampsOf(document);
     builder.stamps.own += own;
     builder.stamps.other += other;
     const { numbers: kept } = builder;
     builder.labels.push(document.label);
     builder.offsets.push(kept.length);
-    const length = numbers.add(replaced(document.text, options.replace ?? []), {
-      lowercase: options.lowercase,
+    if (options.replace?.length) numbers.read(replaced(document.text, options.replace));
+    const length = numbers.add({
       count: options.vocabularyOver === "all" || split === "train",
       limit: options.maxLength,
       into: kept,
@@ -152,10 +156,14 @@ async function readDocuments(corpus: Corpus, options: TokenizeOptions) {
 }
 
 /** A text after each replacement, whose results the next one sees. */
-function replaced(text: string, replace: readonly (readonly [string, string])[]): string {
+function replaced(
+  bytes: Uint8Array,
+  replace: readonly (readonly [string, string])[],
+): Uint8Array {
+  let text = textOf(bytes);
   // By a function: in a string, `$` would have a meaning.
   for (const [from, to] of replace) text = text.replaceAll(from, () => to);
-  return text;
+  return bytesOf(text);
 }
 
 function summaryOf(
@@ -176,21 +184,25 @@ function summaryOf(
   };
 }
 
-function finishSplit(builder: SplitBuilder, ids: Uint32Array, vocabularySize: number): TokenSplit {
-  const { length } = builder.numbers;
-  builder.offsets.push(length);
-  const final = vocabularySize <= 0x10000 ? new Uint16Array(length) : new Uint32Array(length);
-  let at = 0;
-  for (const numbers of builder.numbers.drain()) {
-    for (let i = 0; i < numbers.length; i++) {
-      const number = numbers[i]!;
-      final[at++] = number === noWord ? unknownId : ids[number]!;
-    }
-  }
+function finishSplit(builder: SplitBuilder, ids: Uint32Array): TokensToWrite["splits"][string] {
+  const { numbers, offsets } = builder;
+  const { length } = numbers;
+  offsets.push(length);
   return {
     labels: Uint16Array.from(builder.labels),
-    offsets: builder.offsets.values().slice(),
-    ids: final,
+    offsets: offsets.values().slice(),
+    ids: {
+      length,
+      *pieces() {
+        for (const piece of numbers.drain()) {
+          for (let i = 0; i < piece.length; i++) {
+            const number = piece[i]!;
+            piece[i] = number === noWord ? unknownId : ids[number]!;
+          }
+          yield piece;
+        }
+      },
+    },
     clipped: builder.clipped,
   };
 }
@@ -212,7 +224,7 @@ async function assignSplits(corpus: Corpus, options: TokenizeOptions): Promise<A
   if (subset === undefined && !corpus.drawsSplits) {
     return { assign: (_, { split }) => split as SplitName };
   }
-  for await (const documents of corpus.documents()) {
+  for await (const documents of corpus.documents(false)) {
     for (const { split, label } of documents) {
       chosen.push(split);
       labels.push(label);

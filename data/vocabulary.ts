@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { ChunkedArray } from "./growing.ts";
-import { TextBytes, textOf } from "./text_bytes.ts";
-import { byteKinds, findWords, firstWordId, spans, unknownId } from "./words.ts";
+import code from "./compiled/words.wasm" with { type: "bytes" };
+import { ChunkedArray, type GrowingArray } from "./growing.ts";
+import { DataError } from "./lines.ts";
+import { bytesOf, textOf } from "./text_bytes.ts";
+import { firstWordId, unknownId } from "./words.ts";
 
 /** Which words get an id. */
 export interface VocabularyLimits {
@@ -25,7 +27,6 @@ export interface Vocabulary {
 
 /** What to do with a text's words. */
 export interface AddOptions {
-  readonly lowercase: boolean;
   /** Whether they count towards the words' frequencies. */
   readonly count: boolean;
   /** How many of them, from the start, are written to `into`; all are counted. */
@@ -34,173 +35,196 @@ export interface AddOptions {
   readonly into: ChunkedArray;
 }
 
-/** A word's record: where its bytes start, how many they are, its count and its rank. */
-const recordSize = 4;
-/** Words of a text that are found before they are numbered. */
-const wordsAtOnce = 1 << 12;
-/** Spreads hashes over the table by their upper bits (Fibonacci hashing). */
-const spread = 0x9e3779b1;
+/** The functions of `assembly/words.ts`; addresses in bytes. */
+interface Functions {
+  textAddress(length: number): number;
+  numbersAddress(): number;
+  slotsAddress(): number;
+  slotCount(): number;
+  wordCount(): number;
+  hashText(length: number): number;
+  begin(length: number): void;
+  next(count: boolean, fold: boolean): number;
+  more(): number;
+}
+
+/** Where in a word's record, which starts with its number, its other values are; then its bytes. */
+const countAt = 1, rankAt = 2, lengthAt = 3, wideAt = 4, recordValues = 6;
+const newline = 0x0a;
 
 /**
  * Numbers words as they come and counts them, so that a corpus needs to be read once: documents
  * are kept as provisional numbers until all words are counted.
  *
- * A hash table over UTF-8 bytes, probed linearly, words compared byte by byte. A `Map` would need
- * every occurrence cut out of its text as a string: most of the time, and several times the memory.
+ * The table is in a WebAssembly memory, into which a text's bytes are copied. There only A to Z are
+ * lower-cased; a word with another letter keeps a number for each way in which it is written until the
+ * end. Only then are these few lower-cased, each once, and made one.
  */
 export class WordNumbers {
-  readonly #text = new TextBytes();
-  readonly #kinds = { folded: byteKinds(true), plain: byteKinds(false) };
-  /** All words' bytes, one word after another. */
-  #bytes = new Uint8Array(1 << 16);
-  #bytesLength = 0;
-  /** Per word {@linkcode recordSize} values; the rank says when it was first counted, 0 if never. */
-  #records = new Uint32Array(recordSize << 10);
-  /** Per slot a hash and a word number + 1, which is 0 where it is free; at most half are taken. */
-  #slots = new Int32Array(2 << 12);
-  #size = 0;
-  #counted = 0;
-  /** Words of the text at hand, and their numbers. */
-  readonly #found = spans(wordsAtOnce);
-  readonly #kept = new Uint32Array(wordsAtOnce);
+  readonly #lowercase: boolean;
+  readonly #memory = new WebAssembly.Memory({ initial: 0 });
+  readonly #table: Functions;
+  #bytes: Uint8Array = new Uint8Array();
+  #values: Uint32Array = new Uint32Array();
+  /** Bytes of the text at hand. */
+  #length = 0;
 
-  /** Different words so far. */
+  constructor({ lowercase }: { readonly lowercase: boolean }) {
+    this.#lowercase = lowercase;
+    const module = new WebAssembly.Module(code);
+    const { exports } = new WebAssembly.Instance(module, { env: { memory: this.#memory } });
+    this.#table = exports as unknown as Functions;
+  }
+
+  /** Different words so far, before those outside ASCII are lower-cased. */
   get size(): number {
-    return this.#size;
+    return this.#table.wordCount();
+  }
+
+  /** Takes a text, in UTF-8, to hash and to number. */
+  read(text: Uint8Array): void {
+    const at = this.#within(() => this.#table.textAddress(text.length));
+    this.#bytes.set(text, at);
+    this.#length = text.length;
   }
 
   /**
-   * Numbers the words of a text, from 0 in order of appearance.
-   *
-   * @returns How many words it has.
+   * 64 bits of hash of the text read, before its words are numbered, as two values of 32: two of a
+   * million different texts share one with a chance of 3 · 10⁻⁸. Half of a tokenizer's time on short texts would
+   * go into starting and ending cryptographic hashes.
    */
-  add(text: string, { lowercase, count, limit, into }: AddOptions): number {
-    const bytes = this.#text.encode(text, lowercase);
-    const kinds = lowercase ? this.#kinds.folded : this.#kinds.plain;
-    const found = this.#found;
+  hash(into: GrowingArray): void {
+    const at = this.#table.hashText(this.#length) / 4;
+    into.push(this.#values[at]!);
+    into.push(this.#values[at + 1]!);
+  }
+
+  /**
+   * Numbers the words of the text read, from 0 in order of appearance.
+   *
+   * @returns How many it has.
+   */
+  add({ count, limit, into }: AddOptions): number {
+    const table = this.#table;
+    const at = table.numbersAddress() / 4;
     let words = 0;
-    for (found.next = 0; found.next < bytes.length; words += found.words) {
-      findWords(bytes, found, kinds);
-      this.#number(bytes, found.words);
-      if (count) this.#count(found.words);
-      if (words < limit) into.append(this.#kept.subarray(0, Math.min(found.words, limit - words)));
-    }
+    table.begin(this.#length);
+    do {
+      const found = this.#within(() => table.next(count, this.#lowercase));
+      if (words < limit) {
+        into.append(this.#values, at, at + Math.min(found, limit - words));
+      }
+      words += found;
+    } while (table.more());
     return words;
   }
 
-  /** Numbers the first `words` words found in a text. */
-  #number(bytes: Uint8Array, words: number): void {
-    const { starts, ends, hashes } = this.#found;
-    const kept = this.#kept;
-    let slots = this.#slots;
-    for (let word = 0; word < words; word++) {
-      const hash = hashes[word]!;
-      const start = starts[word]!;
-      const end = ends[word]!;
-      let slot = slotOf(hash, slots.length);
-      let next = slots[slot + 1]!;
-      while (next !== 0) {
-        if (slots[slot] === hash && this.#is(next - 1, bytes, start, end)) break;
-        slot = (slot + 2) & (slots.length - 1);
-        next = slots[slot + 1]!;
-      }
-      if (next !== 0) {
-        kept[word] = next - 1;
-      } else {
-        kept[word] = this.#keep(bytes.subarray(start, end), { hash, slot });
-        slots = this.#slots;
+  /** Runs what may enlarge the memory, which makes its views empty. */
+  #within<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (cause) {
+      if (!(cause instanceof WebAssembly.RuntimeError)) throw cause;
+      throw new DataError(
+        "Cannot tokenise: the different words take more than the 4 GB of memory that they may have",
+        { cause },
+      );
+    } finally {
+      if (this.#bytes.length === 0) {
+        this.#bytes = new Uint8Array(this.#memory.buffer);
+        this.#values = new Uint32Array(this.#memory.buffer);
       }
     }
-  }
-
-  #is(number: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const record = number * recordSize;
-    if (this.#records[record + 1] !== end - start) return false;
-    const known = this.#bytes;
-    let from = this.#records[record]!;
-    for (let i = start; i < end; i++, from++) if (known[from] !== bytes[i]) return false;
-    return true;
-  }
-
-  /** Counts the words last numbered. */
-  #count(words: number): void {
-    const kept = this.#kept;
-    const records = this.#records;
-    let counted = this.#counted;
-    for (let word = 0; word < words; word++) {
-      const record = kept[word]! * recordSize;
-      if (records[record + 2] === 0) records[record + 3] = ++counted;
-      records[record + 2]! += 1;
-    }
-    this.#counted = counted;
-  }
-
-  /** Gives a new word its number. */
-  #keep(word: Uint8Array, { hash, slot }: { hash: number; slot: number }): number {
-    const number = this.#size++;
-    this.#slots[slot] = hash;
-    this.#slots[slot + 1] = number + 1;
-    const start = this.#bytesLength;
-    this.#bytesLength += word.length;
-    this.#bytes = roomFor(this.#bytes, this.#bytesLength);
-    this.#bytes.set(word, start);
-    const record = number * recordSize;
-    this.#records = roomFor(this.#records, record + recordSize);
-    this.#records[record] = start;
-    this.#records[record + 1] = word.length;
-    if (this.#size * 4 > this.#slots.length) this.#rehash();
-    return number;
-  }
-
-  #rehash(): void {
-    const old = this.#slots;
-    const slots = new Int32Array(old.length * 2);
-    const mask = slots.length - 1;
-    for (let i = 0; i < old.length; i += 2) {
-      if (old[i + 1] === 0) continue;
-      let slot = slotOf(old[i]!, slots.length);
-      while (slots[slot + 1]! > 0) slot = (slot + 2) & mask;
-      slots[slot] = old[i]!;
-      slots[slot + 1] = old[i + 1]!;
-    }
-    this.#slots = slots;
-  }
-
-  #word(number: number): string {
-    const start = this.#records[number * recordSize]!;
-    const length = this.#records[number * recordSize + 1]!;
-    return textOf(this.#bytes.subarray(start, start + length));
   }
 
   /** Gives the most frequent words ids from 2 on; of equally frequent ones the first counted. */
   vocabulary({ minFrequency, maxSize }: VocabularyLimits): Vocabulary {
-    const records = this.#records;
-    const count = (number: number) => records[number * recordSize + 2]!;
-    const rank = (number: number) => records[number * recordSize + 3]!;
-    const candidates: number[] = [];
-    const min = Math.max(1, minFrequency);
-    for (let i = 0; i < this.#size; i++) if (count(i) >= min) candidates.push(i);
-    candidates.sort((a, b) => count(b) - count(a) || rank(a) - rank(b));
-    candidates.length = Math.min(candidates.length, Math.max(0, maxSize - firstWordId));
-    const ids = new Uint32Array(this.#size).fill(unknownId);
-    for (const [i, number] of candidates.entries()) ids[number] = i + firstWordId;
-    return { words: candidates.map((number) => this.#word(number)), ids };
+    const same = this.#lowercase ? this.#lowercased() : [];
+    const records = this.#records();
+    const values = this.#values;
+    for (const [spelling, word] of same) {
+      const from = records[spelling]!;
+      const to = records[word]!;
+      values[to + countAt]! += values[from + countAt]!;
+      // One less, so that 0, which is never, comes last.
+      values[to + rankAt] = 1 +
+        Math.min((values[to + rankAt]! - 1) >>> 0, (values[from + rankAt]! - 1) >>> 0);
+      values[from + countAt] = 0;
+    }
+    const numbers = this.#mostFrequent(records, Math.max(1, minFrequency))
+      .subarray(0, Math.max(0, maxSize - firstWordId));
+    const ids = new Uint32Array(records.length).fill(unknownId);
+    for (let i = 0; i < numbers.length; i++) ids[numbers[i]!] = i + firstWordId;
+    for (const [spelling, word] of same) ids[spelling] = ids[word]!;
+    const lines = this.#lines(numbers.map((number) => records[number]!));
+    return { words: lines === "" ? [] : lines.split("\n"), ids };
   }
-}
 
-/** Where in a table of `length` values, a power of two, the search for a hash starts. */
-function slotOf(hash: number, length: number): number {
-  return (Math.imul(hash, spread) >>> Math.clz32(length - 1)) & ~1;
-}
+  /** Where in `#values` each word's record is, by number. */
+  #records(): Uint32Array<ArrayBuffer> {
+    const records = new Uint32Array(this.size);
+    const values = this.#values;
+    const slots = this.#table.slotsAddress() / 4;
+    const end = slots + this.#table.slotCount() * 2;
+    for (let slot = slots; slot < end; slot += 2) {
+      const record = values[slot + 1]! / 4;
+      if (record !== 0) records[values[record]!] = record;
+    }
+    return records;
+  }
 
-function roomFor<T extends Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>(
-  array: T,
-  length: number,
-): T {
-  if (length <= array.length) return array;
-  const larger = new (array.constructor as new (length: number) => T)(
-    Math.max(length, array.length * 2),
-  );
-  larger.set(array);
-  return larger;
+  /** Numbers of words that lower-casing changes, each with that of the word it becomes. */
+  #lowercased(): [spelling: number, word: number][] {
+    const wide = this.#records().filter((record) => this.#values[record + wideAt] === 1);
+    const lines = this.#lines(wide);
+    // Of all words at once: what a letter becomes depends on none beyond whitespace.
+    const becomes = lines.toLowerCase().split("\n");
+    const spellings = lines.split("\n");
+    const changed = [...spellings.keys()].filter((i) => becomes[i] !== spellings[i]);
+    const into = new ChunkedArray();
+    this.read(bytesOf(changed.map((i) => becomes[i]).join("\n")));
+    this.add({ count: false, limit: changed.length, into });
+    const words = Array.from(into.drain(), (piece) => [...piece]).flat();
+    return changed.map((i, at) => [this.#values[wide[i]!]!, words[at]!]);
+  }
+
+  /** The words of records, one a line: none holds whitespace. */
+  #lines(records: Uint32Array): string {
+    const values = this.#values;
+    const bytes = this.#bytes;
+    let length = 0;
+    for (let i = 0; i < records.length; i++) length += values[records[i]! + lengthAt]! + 1;
+    const lines = new Uint8Array(length);
+    let at = 0;
+    for (let i = 0; i < records.length; i++) {
+      const start = (records[i]! + recordValues) * 4;
+      const end = start + values[records[i]! + lengthAt]!;
+      for (let from = start; from < end; from++) lines[at++] = bytes[from]!;
+      lines[at++] = newline;
+    }
+    return textOf(lines.subarray(0, -1));
+  }
+
+  /** Numbers of the words counted at least `min` times, the most frequent first, then the first counted. */
+  #mostFrequent(records: Uint32Array, min: number): Uint32Array {
+    const values = this.#values;
+    // Sorted as integers of 64 bits, whose upper half falls with the count and whose lower is the rank.
+    const keys = new BigUint64Array(records.length);
+    const halves = new Uint32Array(keys.buffer);
+    const numbers = new Uint32Array(records.length + 1);
+    let chosen = 0;
+    for (let number = 0; number < records.length; number++) {
+      const count = values[records[number]! + countAt]!;
+      if (count < min) continue;
+      const rank = values[records[number]! + rankAt]!;
+      numbers[rank] = number;
+      halves[2 * chosen] = rank;
+      halves[2 * chosen + 1] = ~count;
+      chosen += 1;
+    }
+    keys.subarray(0, chosen).sort();
+    const sorted = new Uint32Array(chosen);
+    for (let i = 0; i < chosen; i++) sorted[i] = numbers[halves[2 * i]!]!;
+    return sorted;
+  }
 }

@@ -73,7 +73,7 @@ export function optimizerStep(
   const epsilon = options.epsilon ?? 1e-8;
   const size = learningRate / (1 - integerPower(beta1, step));
   const correction = Math.sqrt(1 - integerPower(beta2, step));
-  const onDevice: AdamParameter[] = [];
+  const stepped: AdamParameter[] = [];
   for (const [name, gradient] of gradients) {
     const parameter = parameters.get(name);
     const moments = options.moments.get(name);
@@ -83,20 +83,29 @@ export function optimizerStep(
     const decay = parameter.rank >= (options.decayRank ?? 0) ? options.weightDecay ?? 0 : 0;
     const coupled = options.kind === "adam" ? decay : 0;
     const shrink = options.kind === "adamw" ? 1 - learningRate * decay : 1;
-    if (!onHost()) {
-      const tensors = { p: parameter, g: gradient, m: moments.first, v: moments.second };
-      onDevice.push({ ...tensors, coupled, shrink });
-      continue;
-    }
-    const inputs = [parameter, gradient, moments.first, moments.second];
-    // In place: sound because no kernel here caches what it derives from a weight, as XNNPACK does.
-    runHost("optimizerStep", { inputs, outputs: [] }, (arrays, _outputs, _scratch, loops) => {
-      const [p, g, m, v] = arrays as [Float32Array, Float32Array, Float32Array, Float32Array];
-      loops.adam({ p, g, m, v }, { coupled, shrink, beta1, beta2, size, correction, epsilon });
+    stepped.push({
+      p: parameter,
+      g: gradient,
+      m: moments.first,
+      v: moments.second,
+      coupled,
+      shrink,
     });
   }
-  if (onDevice.length > 0) deviceAdam(onDevice, { beta1, beta2, epsilon, size, correction });
+  if (stepped.length === 0) return;
+  const rule = { beta1, beta2, epsilon, size, correction };
+  if (!onHost()) return deviceAdam(stepped, rule);
+  const inputs = stepped.flatMap(({ p, g, m, v }) => [p, g, m, v]);
+  // In place: sound because no kernel here caches what it derives from a weight, as XNNPACK does.
+  runHost("optimizerStep", { inputs, outputs: [] }, (arrays, _outputs, _scratch, loops) => {
+    for (const [i, { coupled, shrink }] of stepped.entries()) {
+      const [p, g, m, v] = arrays.slice(4 * i, 4 * i + 4) as AdamArrays;
+      loops.adam({ p, g, m, v }, { coupled, shrink, ...rule });
+    }
+  });
 }
+
+type AdamArrays = [Float32Array, Float32Array, Float32Array, Float32Array];
 
 /** xⁿ for a whole n ≥ 0 by squaring: portable, unlike `Math.pow`. */
 function integerPower(x: number, n: number): number {

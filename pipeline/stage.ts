@@ -40,6 +40,8 @@ export interface OutputSpec<P> {
   readonly measures?: Readonly<Record<string, readonly string[]>>;
   /** An input whose measures are in it, as they came. In no key. */
   readonly gathers?: string;
+  /** What kind of content it has, for inputs that take no other: `results`. In no key. */
+  readonly content?: string;
   /** Names of what params say is in it, by kind: `{ table: ["main"] }`, to be checked likewise. In no key. */
   readonly holds?: (params: P) => Names;
 }
@@ -50,6 +52,8 @@ export type Names = Readonly<Record<string, readonly string[]>>;
 /** One named input of a stage. `many` takes every upstream instance the wiring selects, or none. */
 export interface InputSpec {
   readonly many?: boolean;
+  /** The content that it takes; the wiring of anything else is refused. In no key. */
+  readonly content?: string;
 }
 
 /** What a stage may reach besides its inputs and its outputs. Everything else is refused. */
@@ -94,15 +98,36 @@ export interface Feed {
   readonly each: readonly string[];
   /** Coordinates of the instances that this one takes it from. */
   readonly at: readonly Readonly<Record<string, string>>[];
-  readonly measures: NonNullable<OutputSpec<unknown>["measures"]>;
+  /** Tables that it measures or gathers. */
+  readonly measures: Readonly<Record<string, Measured>>;
   /** Of all of them; `undefined` if the stage does not say. */
   readonly holds: Names | undefined;
+}
+
+/** A table as it is known before anything is measured. */
+export interface Measured {
+  /** Axes that its rows vary over. */
+  readonly axes: readonly string[];
+  readonly columns: readonly string[];
 }
 
 /** The names of a kind in what feeds an input; `undefined` unless all of it says. */
 export function namesIn(feeds: readonly Feed[] | undefined, kind: string): string[] | undefined {
   const all = feeds?.map(({ holds }) => holds?.[kind]);
   return all === undefined || all.includes(undefined) ? undefined : all.flatMap((own) => own!);
+}
+
+/** Tables by name, with all axes and columns that any of some outputs measures. */
+export function tablesTogether(all: readonly Feed["measures"][]): Record<string, Measured> {
+  const tables: Record<string, Measured> = {};
+  for (const [name, { axes, columns }] of all.flatMap(Object.entries<Measured>)) {
+    const before = tables[name] ?? { axes: [], columns: [] };
+    tables[name] = {
+      axes: [...new Set([...before.axes, ...axes])],
+      columns: [...new Set([...before.columns, ...columns])],
+    };
+  }
+  return tables;
 }
 
 /** A stage's declaration. `P` is the type of its validated params. */

@@ -5,13 +5,11 @@
  */
 import { judgeClaims } from "../analysis/claims/judge.ts";
 import { familyOf } from "../analysis/claims/ruling.ts";
-import { refuseAmbiguous } from "../analysis/claims/ambiguous.ts";
 import { sensitivityOf } from "../analysis/claims/sensitivity.ts";
 import { RESULTS_FORMAT, type Shown, SHOWN_FORMAT } from "../analysis/results.ts";
 import { findingsOf } from "../analysis/tables/consistency.ts";
 import { sensitivityText } from "../analysis/tables/sensitivity.ts";
 import { tablesOf } from "../analysis/tables/tables.ts";
-import { writeTables } from "../analysis/tables/text.ts";
 import { absentValues, missingRuns, studyOf } from "../analysis/tidy/study_of.ts";
 import type { StageContext } from "../pipeline/stage.ts";
 import type { AggregateParams } from "./aggregate.ts";
@@ -20,7 +18,6 @@ import type { AggregateParams } from "./aggregate.ts";
 export async function run(context: StageContext<AggregateParams>): Promise<void> {
   const { params } = context;
   const { study, sources } = studyOf(params, context.inputs("measurements"));
-  refuseAmbiguous(study, params.claims);
   const elsewhere = familyOf(params.elsewhere, "paper");
   const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);
@@ -41,7 +38,6 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
   };
   writeJson(context.output("results"), { format: RESULTS_FORMAT, study });
   writeJson(context.output("shown"), shown);
-  writeTables(context.output("tables"), tables);
 }
 
 function writeJson(path: string, value: unknown): void {

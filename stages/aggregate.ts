@@ -24,7 +24,7 @@ const params = z.strictObject({
     axis: z.string().describe(
       "Axis whose values are ways to read the paper; its baseline was chosen",
     ),
-    claims: z.array(claimSchema).min(1).describe("Claims that say nothing of that axis"),
+    claims: z.array(claimSchema).default([]).describe("Claims that say nothing of that axis"),
   }).optional().describe("Claims to judge under each choice, to see which hang on one"),
   grid: z.record(z.string(), z.array(z.string())).default({}).describe(
     "Values asked for by axis, to say which were not measured; a plan fills it in",
@@ -48,6 +48,7 @@ export const aggregate = defineStage<AggregateParams>({
   outputs: {
     results: {
       kind: "file",
+      content: "results",
       exactness: "numeric",
       gathers: "measurements",
       holds: ({ metrics, published }) => ({
@@ -58,11 +59,10 @@ export const aggregate = defineStage<AggregateParams>({
     // What is said of them, and from which artifacts they were read: figures need neither.
     shown: {
       kind: "file",
+      content: "shown results",
       exactness: "numeric",
       holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
     },
-    // Published by the report, with those of other analyses.
-    tables: { kind: "folder", exactness: "numeric" },
   },
   // In an order that is not the file's: the experiment's order is no ingredient.
   settle: (params, { grid }) => ({

@@ -5,9 +5,8 @@
  */
 import { z } from "zod";
 import { figureViolations } from "../analysis/figures/check.ts";
-import { measuredTables } from "../analysis/spec/names.ts";
 import { figuresSchema } from "../analysis/spec/figures.ts";
-import { defineStage, namesIn } from "../pipeline/stage.ts";
+import { defineStage, namesIn, tablesTogether } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
   figures: figuresSchema.describe("Figures by name, which is their file's"),
@@ -20,10 +19,11 @@ export type PlotParams = z.infer<typeof params>;
 export const plot = defineStage({
   name: "plot",
   params,
-  inputs: { results: {} },
+  inputs: { results: { content: "results" } },
   outputs: {
     figures: {
       kind: "folder",
+      content: "figures",
       exactness: "numeric",
       publish: () => "figures",
       holds: ({ figures }) => ({ figure: Object.keys(figures) }),
@@ -34,7 +34,7 @@ export const plot = defineStage({
       axes,
       metrics: namesIn(results, "metric"),
       sources: namesIn(results, "source"),
-      tables: results && measuredTables(results, { open: true }),
+      tables: results && tablesTogether(results.map(({ measures }) => measures)),
     };
     return figureViolations(figures, known)
       .map(({ path, message }) => ({ path: ["figures", ...path], message }));

@@ -9,7 +9,6 @@ import { merge } from "../analysis/page/merge.ts";
 import { pageHtml } from "../analysis/page/page.ts";
 import { readShown, readStudy } from "../analysis/results.ts";
 import { writeTables } from "../analysis/tables/text.ts";
-import { StageError } from "../pipeline/errors.ts";
 import type { Artifact, StageContext } from "../pipeline/stage.ts";
 import type { ReportParams } from "./report.ts";
 
@@ -17,12 +16,6 @@ import type { ReportParams } from "./report.ts";
 export async function run(context: StageContext<ReportParams>): Promise<void> {
   const { text, title, authors, link } = context.params;
   const [results, shown] = [context.inputs("results"), context.inputs("shown")];
-  if (results.length === 0 || results.length !== shown.length) {
-    throw new StageError(
-      "Cannot write a report: it must have what is shown of the same stages' results, found " +
-        `${results.length} results and ${shown.length} shown; wire both of each stage that aggregates`,
-    );
-  }
   const merged = merge(results.map(({ path, sha256 }, index) => {
     const { sources, ...rest } = readShown(shown[index]!.path);
     return { results: { ...rest, study: readStudy(path) }, sources, sha256 };

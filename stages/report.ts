@@ -20,12 +20,24 @@ export type ReportParams = z.infer<typeof params>;
 export const report = defineStage({
   name: "report",
   params,
-  inputs: { results: { many: true }, shown: { many: true }, figures: { many: true } },
+  inputs: {
+    results: { many: true, content: "results" },
+    shown: { many: true, content: "shown results" },
+    figures: { many: true, content: "figures" },
+  },
   outputs: {
     page: { kind: "file", exactness: "exact", publish: () => "report.html" },
     tables: { kind: "folder", exactness: "exact", publish: () => "tables" },
   },
   async check({ text }, { inputs }) {
+    const [results, shown] = ["results", "shown"].map((input) =>
+      (inputs[input] ?? []).map(({ node }) => node).sort().join(", ") || "none"
+    );
+    if (results === "none" || results !== shown) {
+      const message = "must have results and shown of the same stages, found results of " +
+        `${results} and shown of ${shown}; wire both of each stage that aggregates`;
+      return [{ path: [], message }];
+    }
     if (text === undefined) return [];
     const { textViolations } = await import("../analysis/page/markdown.ts");
     const { BUILT_IN } = await import("../analysis/spec/tables.ts");

@@ -13,7 +13,7 @@ import { tokenizeCharacters } from "../data/characters.ts";
 import { openCorpus } from "../data/corpus.ts";
 import { DataError } from "../data/lines.ts";
 import { type Description, descriptionName, descriptionSchema } from "../data/source.ts";
-import { type TokenFile, writeTokenFile } from "../data/token_file.ts";
+import { type TokensToWrite, writeTokenFile } from "../data/token_file.ts";
 import { tokenizeCorpus, type Tokenized } from "../data/tokenize.ts";
 import { firstWordId, paddingId, unknownId } from "../data/words.ts";
 import { StageError } from "../pipeline/errors.ts";
@@ -105,7 +105,7 @@ function measurements(
 }
 
 interface Outputs {
-  readonly tokens: TokenFile;
+  readonly tokens: TokensToWrite;
   /** Text of the vocabulary file: one word per line, so that a change shows as changed lines. */
   readonly vocabulary: string;
   readonly statistics: Tokenized["statistics"];

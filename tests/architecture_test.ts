@@ -169,7 +169,20 @@ Deno.test("models touch no file, clock, network or global randomness", () => {
 });
 
 /** The engine's rooms: each may import those before it, and the contract beside them. */
-const ROOMS = ["key", "store", "config", "plan", "run", "certify", "views", "selfaudit", "cli"];
+const ROOMS = [
+  "key",
+  "store",
+  "config",
+  "plan",
+  "run",
+  "gc",
+  "provenance",
+  "replay",
+  "certify",
+  "views",
+  "selfaudit",
+  "cli",
+];
 
 /** An import of one room's file by another's; no room is the contract beside them. */
 interface Arrow {

@@ -4,13 +4,13 @@
  *
  * @module
  */
+import { normal, streamKey } from "../../models/random.ts";
 import type { Claim } from "../spec/claims.ts";
-import { drawNormals } from "../statistics/draws.ts";
 import { alphaOf } from "../statistics/sample.ts";
 import { evidenceOf } from "./evidence.ts";
-import { type Asked, askedBy, type Prints } from "./expected.ts";
+import { type Asked, askedBy, comparisonsOf, type Prints } from "./expected.ts";
 import type { Chances, Verdict } from "./judged.ts";
-import { familyOf, ruleOn } from "./ruling.ts";
+import { ruleOnAll } from "./ruling.ts";
 
 /** A comparison's true mean on the scale that is tested; null if it is not known. */
 export type World = (asked: Asked) => number | null;
@@ -49,27 +49,24 @@ export function simulator(
   const all = claims.map((claim) => askedBy(claim, options));
   const draws = drawConditions(all.flat(), seeds * experiments);
   return (world) => {
-    const found = claims.map((claim, index): Simulated => {
-      const asked = all[index]!.map((each) => ({
+    const found = all.map((asked): readonly Drawn[] | null => {
+      const drawn = asked.map((each) => ({
         question: each.question,
         truth: world(each),
         terms: each.terms.map(({ key, scale }) => ({ scale, drawn: draws.get(key)! })),
       }));
-      const known = asked.every(({ truth, terms }) => truth !== null && terms.length > 0);
-      return { source: claim.source, asked, verdicts: known ? [] : null };
+      const isKnown = drawn.every(({ truth, terms }) => truth !== null && terms.length > 0);
+      return isKnown ? drawn : null;
     });
-    for (const source of ["paper", "own"] as const) {
-      const own = found.filter((each) => each.verdicts !== null && each.source === source);
-      const family = familyOf(claims, source, elsewhere);
-      for (let start = 0; start < experiments * seeds; start += seeds) {
-        const evidence = own.map(({ asked }) =>
-          asked.map((each) => evidenceOf(sampleOf(each, { start, seeds }), each.question))
-        );
-        const rulings = ruleOn(evidence, { alpha, family });
-        rulings.forEach(({ verdict }, index) => own[index]!.verdicts!.push(verdict));
-      }
+    const verdicts = found.map((own): Verdict[] | null => own && []);
+    for (let start = 0; start < experiments * seeds; start += seeds) {
+      const evidence = found.map((own) =>
+        (own ?? []).map((each) => evidenceOf(sampleOf(each, { start, seeds }), each.question))
+      );
+      const rulings = ruleOnAll(claims, evidence, { alpha, elsewhere });
+      rulings.forEach(({ verdict }, index) => verdicts[index]?.push(verdict));
     }
-    return found.map(({ verdicts }) => verdicts);
+    return verdicts;
   };
 }
 
@@ -77,13 +74,7 @@ export function simulator(
 interface Drawn {
   readonly question: Asked["question"];
   readonly truth: number | null;
-  readonly terms: readonly { readonly scale: number; readonly drawn: Float64Array }[];
-}
-
-interface Simulated {
-  readonly source: Claim["source"];
-  readonly asked: readonly Drawn[];
-  readonly verdicts: Verdict[] | null;
+  readonly terms: readonly { readonly scale: number; readonly drawn: Float32Array }[];
 }
 
 function sampleOf(
@@ -98,9 +89,9 @@ function sampleOf(
 }
 
 /** Standard normal numbers of every condition. */
-function drawConditions(asked: readonly Asked[], count: number): Map<string, Float64Array> {
+function drawConditions(asked: readonly Asked[], count: number): Map<string, Float32Array> {
   const keys = new Set(asked.flatMap(({ terms }) => terms.map(({ key }) => key)));
-  return new Map([...keys].map((key, stream) => [key, drawNormals(count, { seed: 1, stream })]));
+  return new Map([...keys].map((key) => [key, normal(streamKey(0, `chances/${key}`), count)]));
 }
 
 /** Each claim's chances of each verdict, by the paper's printed numbers alone. */
@@ -110,10 +101,12 @@ export function chancesOf(
 ): (Chances | null)[] {
   const simulate = simulator(claims, options);
   const [printed, none] = [simulate(AS_PRINTED), simulate(NO_EFFECT)];
-  return claims.map((_, index) => {
+  return claims.map((claim, index) => {
     const [right, without] = [printed[index]!, none[index]!];
     if (right === null || without === null) return null;
-    return { seeds: options.seeds, printed: shares(right), none: shares(without) };
+    const compares = comparisonsOf(claim).some(({ against }) => against !== null);
+    const { seeds } = options;
+    return { seeds, printed: shares(right), none: compares ? shares(without) : null };
   });
 }
 

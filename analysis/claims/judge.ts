@@ -24,11 +24,11 @@ import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Asked, askedBy, type Prints } from "./expected.ts";
 import type { JudgedClaim, JudgedComparison, Outcome, Verdict } from "./judged.ts";
 import { scaleOf } from "./question.ts";
-import { familyOf, ruleOn } from "./ruling.ts";
+import { familyOf, ruleOn, ruleOnAll } from "./ruling.ts";
 import { seedsFor } from "./seeds.ts";
 
 /**
- * Judges claims; those of the paper and our own are two families, each corrected on its own.
+ * Judges claims, see {@linkcode ruleOnAll}.
  *
  * @param options.elsewhere How many other claims of the paper are judged elsewhere, by other runs.
  * @throws {RangeError} If a comparison lacks what its test needs.
@@ -48,36 +48,23 @@ export function judgeClaims(
     elsewhere,
   });
   const alpha = alphaOf(study.confidence);
-  const judged = new Map<Claim, JudgedClaim>();
-  for (const source of ["paper", "own"] as const) {
-    const own = claims.filter((claim) => claim.source === source);
-    const family = familyOf(claims, source, elsewhere);
-    const found = own.map((claim) =>
-      askedBy(claim, prints).map((asked) => compare(study, { claim, asked, alpha, family }))
-    );
-    const rulings = ruleOn(found.map((each) => each.map(({ evidence }) => evidence)), {
-      alpha,
-      family,
-    });
-    own.forEach((claim, index) => {
-      const comparisons = found[index]!.map(({ comparison }) => comparison);
-      const asPaper = comparisons.every((each) => each.asPaper);
-      const ruling = rulings[index]!;
-      judged.set(claim, {
-        id: claim.id,
-        statement: claim.statement,
-        source,
-        note: claim.note ?? "",
-        verdict: ruling.verdict,
-        holds: source === "own" || asPaper ? holds(ruling.verdict) : null,
-        p: ruling.p,
-        against: ruling.against,
-        comparisons,
-        chances: chances[claims.indexOf(claim)] ?? null,
-      });
-    });
-  }
-  return claims.map((claim) => judged.get(claim)!);
+  const found = claims.map((claim) => {
+    const family = familyOf(claims, claim.source, elsewhere);
+    return askedBy(claim, prints).map((asked) => compare(study, { claim, asked, alpha, family }));
+  });
+  const evidence = found.map((each) => each.map(({ evidence }) => evidence));
+  const rulings = ruleOnAll(claims, evidence, { alpha, elsewhere });
+  return claims.map(({ id, statement, source, note = "" }, index): JudgedClaim => {
+    const comparisons = found[index]!.map(({ comparison }) => comparison);
+    const { verdict, p, against } = rulings[index]!;
+    const asPaper = comparisons.every((each) => each.asPaper);
+    return {
+      ...{ id, statement, source, note, verdict },
+      holds: source === "own" || asPaper ? holds(verdict) : null,
+      ...{ p, against, comparisons },
+      chances: chances[index] ?? null,
+    };
+  });
 }
 
 /** Whether a verdict says that the claim holds; null if it is open. */

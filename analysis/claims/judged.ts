@@ -51,9 +51,10 @@ export interface JudgedComparison {
 /** Chances of each verdict, from simulated experiments with the seeds at hand. */
 export interface Chances {
   readonly seeds: number;
-  /** If the paper is exactly right, and if nothing has any effect. */
+  /** If the paper is exactly right. */
   readonly printed: Readonly<Partial<Record<Verdict, number>>>;
-  readonly none: Readonly<Partial<Record<Verdict, number>>>;
+  /** If nothing has any effect; null of a claim that compares values with no others. */
+  readonly none: Readonly<Partial<Record<Verdict, number>>> | null;
 }
 
 export interface JudgedClaim {

@@ -30,6 +30,6 @@ export function previewOf(
   return {
     title: table.caption,
     columns: table.columns.map(({ title }) => title),
-    rows: table.rows.map((row) => row.map(cellText)),
+    rows: table.rows.map(({ cells }) => cells.map(cellText)),
   };
 }

@@ -54,6 +54,27 @@ export function ruleOn(
   }));
 }
 
+/**
+ * Judges claims as two families, the paper's and our own, each corrected on its own.
+ *
+ * @param evidence By claim; of none nothing is known, and it counts in its family.
+ * @param options.elsewhere Claims of the paper that are judged elsewhere.
+ */
+export function ruleOnAll(
+  claims: readonly Claim[],
+  evidence: readonly (readonly Evidence[])[],
+  { alpha, elsewhere }: { readonly alpha: number; readonly elsewhere?: number | undefined },
+): Ruling[] {
+  const rulings: Ruling[] = [];
+  for (const source of ["paper", "own"] as const) {
+    const own = [...claims.keys()].filter((index) => claims[index]!.source === source);
+    const family = familyOf(claims, source, elsewhere);
+    const found = ruleOn(own.map((index) => evidence[index]!), { alpha, family });
+    own.forEach((index, at) => rulings[index] = found[at]!);
+  }
+  return rulings;
+}
+
 /** The largest; null if one is missing, or there is none. */
 function largest(pValues: readonly (number | null)[]): number | null {
   const known = pValues.filter((p) => p !== null);

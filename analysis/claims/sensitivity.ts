@@ -5,7 +5,7 @@
  * @module
  */
 import type { Claim, Comparison } from "../spec/claims.ts";
-import { alphaOf, FEWEST_FOR_INTERVAL, summarize } from "../statistics/sample.ts";
+import { alphaOf, summarize } from "../statistics/sample.ts";
 import { axisOf, changesOf, keyOf, metricOf, partsOf, rowsAt, type Study } from "../study.ts";
 import type { At } from "../tidy/table.ts";
 import { type Asked, askedBy } from "./expected.ts";
@@ -157,7 +157,7 @@ function movedBy(
   );
   const { shown } = scaleOf(comparison, metricOf(study, comparison.metric));
   const summary = sample.length === 0 ? null : summarize(sample, study.confidence);
-  const interval = sample.length < FEWEST_FOR_INTERVAL ? null : summary?.interval ?? null;
+  const interval = summary?.interval ?? null;
   const [is, was] = [judged, first].map(({ outcome }) => Math.sign(outcome.mean ?? 0));
   return {
     n: sample.length,

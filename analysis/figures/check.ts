@@ -18,7 +18,7 @@ export function figureViolations(figures: Figures, known: Known): Violation[] {
 function violationsOf(figure: Figure, known: Known): Violation[] {
   const names = new Names(known);
   if (figure.template === "vega-lite") {
-    return vegaLiteViolations(figure.spec, known.tables && [...known.tables.keys()])
+    return vegaLiteViolations(figure.spec, known.tables && Object.keys(known.tables))
       .map(({ path, message }) => ({ path: ["spec", ...path], message }));
   }
   if (figure.template === "diagram") {

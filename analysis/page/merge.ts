@@ -5,7 +5,7 @@
  */
 import { type Finding, type Results, sourceOf, type Sources } from "../results.ts";
 import { axisOf, keyOf, placeText, type Study, titleOf } from "../study.ts";
-import { type Cell, cellText, type Table } from "../tables/table.ts";
+import { type Cell, cellText, type Row, type Table } from "../tables/table.ts";
 
 /** One analysis as the report stage gets it. */
 export interface Analysis {
@@ -126,8 +126,9 @@ function withoutClaims(
   return new Map(
     [...tables].flatMap(([id, table]): [string, ShownTable][] => {
       if (!/^(claims|chances)(_\d+)?$/.test(id)) return [[id, table]];
-      const kept = claimsOf(table).flatMap((claim, row) => idle.has(claim) ? [] : [row]);
-      return kept.length === 0 ? [] : [[id, picked(table, kept)]];
+      const claims = claimsOf(table);
+      const rows = table.rows.filter((_, index) => !idle.has(claims[index]!));
+      return rows.length === 0 ? [] : [[id, { ...table, rows }]];
     }),
   );
 }
@@ -135,7 +136,7 @@ function withoutClaims(
 /** By row: the claim it is of, named in the first row of a group. */
 function claimsOf({ rows }: Table): string[] {
   let claim = "";
-  return rows.map((row) => claim = cellText(row[0]!) || claim);
+  return rows.map(({ cells }) => claim = cellText(cells[0]!) || claim);
 }
 
 function freeName(id: string, taken: ReadonlyMap<string, unknown>): string {
@@ -146,24 +147,13 @@ function freeName(id: string, taken: ReadonlyMap<string, unknown>): string {
 
 /** Two tables as one: groups of rows in the order of their names, each row once. */
 function joined(a: ShownTable, b: ShownTable): ShownTable {
-  const seen = new Set(a.rows.map((row) => JSON.stringify(row)));
-  const fresh = b.rows.flatMap((row, index) => seen.has(JSON.stringify(row)) ? [] : [index]);
-  const own = picked(b, fresh);
-  const offset = a.rows.length;
-  const anchors = [
-    ...a.anchors ?? [],
-    ...(own.anchors ?? []).map(([row, name]) => [row + offset, name] as const),
-  ];
+  // Cells alone may be alike: what a group shares is in its first row.
+  const whole = ({ name, cells }: Row) => JSON.stringify([name, cells]);
+  const seen = new Set(a.rows.map(whole));
+  const [first, ...others] = b.rows.filter((row) => !seen.has(whole(row)));
   const all: ShownTable = {
     ...a,
-    rows: [...a.rows, ...own.rows],
-    ...(a.names === undefined ? {} : { names: [...a.names, ...own.names ?? []] }),
-    anchors,
-    breaks: [
-      ...a.breaks ?? [],
-      ...(fresh.length > 0 ? [offset - 1] : []),
-      ...(own.breaks ?? []).map((row) => row + offset),
-    ],
+    rows: [...a.rows, ...first === undefined ? [] : [{ ...first, begins: true }], ...others],
     notes: [...new Set([...a.notes ?? [], ...b.notes ?? []])],
     data: sameData(a, b)
       ? { columns: a.data.columns, rows: unique([...a.data.rows, ...b.data.rows], JSON.stringify) }
@@ -178,28 +168,15 @@ const SORTED: ReadonlySet<string> = new Set(["claims", "comparisons", "chances"]
 
 /** Claims' rows in the order of their ids. */
 function inOrder(table: ShownTable): ShownTable {
-  const rows = claimsOf(table).map((id, index) => ({ id, index }));
-  const sorted = rows.toSorted((a, b) => byName(a.id, b.id) || a.index - b.index);
-  const ordered = picked(table, sorted.map(({ index }) => index));
-  const ends = sorted.flatMap(({ id }, at) =>
-    at + 1 < sorted.length && sorted[at + 1]!.id !== id ? [at] : []
-  );
-  return { ...ordered, breaks: table.id === "claims" ? [] : ends };
-}
-
-/** Some rows of a table, with what belongs to them. */
-function picked<T extends Table>(table: T, rows: readonly number[]): T {
-  const place = new Map(rows.map((row, index) => [row, index]));
-  const moved = (row: number) => place.get(row);
+  const claims = claimsOf(table);
+  const sorted = table.rows.map((row, index) => ({ row, id: claims[index]! }))
+    .toSorted((a, b) => byName(a.id, b.id));
   return {
     ...table,
-    rows: rows.map((row) => table.rows[row]!),
-    ...(table.names === undefined ? {} : { names: rows.map((row) => table.names![row]!) }),
-    anchors: (table.anchors ?? []).flatMap(([row, name]) => {
-      const to = moved(row);
-      return to === undefined ? [] : [[to, name] as const];
-    }),
-    breaks: (table.breaks ?? []).flatMap((row) => moved(row) ?? []),
+    rows: sorted.map(({ row, id }, index) => ({
+      ...row,
+      begins: table.id !== "claims" && sorted[index - 1]?.id !== id,
+    })),
   };
 }
 
@@ -207,18 +184,8 @@ function sameData(a: Table, b: Table): boolean {
   return JSON.stringify(a.data.columns) === JSON.stringify(b.data.columns);
 }
 
-/** `A2` before `A10`. */
-function byName(a: string, b: string): number {
-  const parts = (name: string) => name.match(/\d+|\D+/g) ?? [];
-  const [own, other] = [parts(a), parts(b)];
-  for (const [index, part] of own.entries()) {
-    const against = other[index];
-    if (against === undefined) return 1;
-    if (part === against) continue;
-    return Number(part) - Number(against) || (part < against ? -1 : 1);
-  }
-  return own.length - other.length;
-}
+/** `A2` before `A10`, whatever the machine's language. */
+const { compare: byName } = new Intl.Collator("en", { numeric: true });
 
 function unique<T>(values: readonly T[], keyOf: (value: T) => string): T[] {
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
@@ -232,20 +199,18 @@ function traced(table: Table, { sources }: Analysis): Table {
     const sha256 = sourceOf(sources, { table: name, row: Number(row), column: column.join("/") });
     return sha256 === undefined ? cell.text : { text: cell.text, to: traceLink(sha256) };
   };
-  return { ...table, rows: table.rows.map((row) => row.map(resolved)) };
+  const rows = table.rows.map((row) => ({ ...row, cells: row.cells.map(resolved) }));
+  return { ...table, rows };
 }
 
 /** The tables with each anchor once: of two that mean the same runs, the first. */
 function withAnchorsOnce(tables: ReadonlyMap<string, ShownTable>): Map<string, ShownTable> {
   const seen = new Set(tables.keys());
-  return new Map(
-    [...tables].map(([id, table]) => {
-      const anchors = (table.anchors ?? []).filter(([, name]) => {
-        const isNew = !seen.has(name);
-        seen.add(name);
-        return isNew;
-      });
-      return [id, { ...table, anchors }];
-    }),
-  );
+  const once = (row: Row): Row => {
+    const { anchor, ...rest } = row;
+    if (anchor === undefined || seen.has(anchor)) return rest;
+    seen.add(anchor);
+    return row;
+  };
+  return new Map([...tables].map(([id, table]) => [id, { ...table, rows: table.rows.map(once) }]));
 }

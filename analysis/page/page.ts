@@ -24,18 +24,26 @@ export interface PageParts extends About {
 
 type Part = "claims" | "sensitivity" | "paper" | "runs";
 
-/** What every report has, in which section, and the tables that are part of it. */
-const PARTS: Readonly<Record<Part, { readonly title: string; readonly tables: RegExp }>> = {
-  claims: { title: "What held", tables: /^(claims|comparisons|chances)(_\d+)?$/ },
+/** What every report has, in which section, the tables that are part of it, and what is said of none. */
+const PARTS: Readonly<
+  Record<Part, { readonly title: string; readonly tables: RegExp; readonly none: string }>
+> = {
+  claims: {
+    title: "What held",
+    tables: /^(claims|comparisons|chances)(_\d+)?$/,
+    none: "No claims are judged here.",
+  },
   sensitivity: {
     title: "What hangs on what the paper leaves open",
     tables: /^sensitivity(_\d+)?$/,
+    none: "No choice that the paper leaves open was varied here.",
   },
   paper: {
     title: "The paper's own numbers, re-analysed",
     tables: /^(paper_figures|paper_tables|findings)(_\d+)?$/,
+    none: "No printed numbers here can be tested or held against each other.",
   },
-  runs: { title: "Every run, one by one", tables: /^every_/ },
+  runs: { title: "Every run, one by one", tables: /^every_/, none: "No run is listed here." },
 };
 
 /** The page as it grows. */
@@ -65,11 +73,13 @@ export function pageHtml(parts: PageParts): string {
     "content",
     RUN_ID,
     ...merged.shown.keys(),
-    ...[...merged.shown.values()].flatMap(({ anchors = [] }) => anchors.map(([, name]) => name)),
+    ...[...merged.shown.values()].flatMap(({ rows }) => rows.flatMap(({ anchor }) => anchor ?? [])),
     ...figures.map(({ name }) => `figure-${name}`),
   ]);
   const page: Page = { ...parts, named, count: { table: 0, figure: 0 }, ids };
-  const items = pruned(wholeOf(given, page).map((block) => itemOf(block, page)));
+  const items = pruned(
+    wholeOf(given, page).map((block) => itemOf(block, { page, isAsked: given.includes(block) })),
+  );
   const sections = sectionsOf([...items, ...traceItems(page)]);
   return withoutDeadEnds(
     html`
@@ -145,9 +155,19 @@ function wholeOf(given: readonly Block[], { merged, figures, named }: Page): Blo
   ];
 }
 
-function itemOf(block: Block, page: Page): Item {
+/** @param options.isAsked Whether the text has it: then a part without anything is not left out. */
+function itemOf(
+  block: Block,
+  { page, isAsked }: { readonly page: Page; readonly isAsked: boolean },
+): Item {
   if (block.kind === "prose") return { hole: false, html: block.html };
-  if (block.kind === "hole") return { hole: true, html: holeHtml(block.hole, page) };
+  if (block.kind === "hole") {
+    const { part } = block.hole;
+    const none = isAsked && part in PARTS
+      ? html`<p class="note">${PARTS[part as Part].none}</p>`
+      : null;
+    return { hole: true, html: holeHtml(block.hole, page) ?? none };
+  }
   return { level: block.level, id: freeId(block.text, page), title: block.html };
 }
 

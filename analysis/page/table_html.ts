@@ -4,7 +4,7 @@
  * @module
  */
 import { type Html, html, trusted } from "../../pipeline/html.ts";
-import { type Cell, cellText, type Column } from "../tables/table.ts";
+import { type Cell, cellText, type Column, type Row } from "../tables/table.ts";
 import { type ShownTable, traceLink } from "./merge.ts";
 
 /** Columns beyond which each row becomes a list of its cells where the screen is narrow. */
@@ -30,15 +30,14 @@ export function tableHtml(table: ShownTable, { number }: { readonly number: stri
   const { columns } = table;
   const asLists = columns.length > MAX_NARROW;
   const role = (name: string) => trusted(asLists ? ` role="${name}"` : "");
-  const anchors = new Map((table.anchors ?? []).map(([row, id]) => [table.rows[row]!, id]));
   const bodies = groupsOf(table).map((rows) =>
     html`<tbody${role("rowgroup")}>${
       rows.map((row) => {
-        const anchor = anchors.get(row);
+        const { cells: own, anchor } = row;
         const id = anchor === undefined ? null : html`
           id="${anchor}"
         `;
-        const cells = row.map((cell, index) => cellHtml(cell, { index, columns, rows, row, role }));
+        const cells = own.map((cell, index) => cellHtml(cell, { index, columns, rows, row, role }));
         return html`<tr${id}${role("row")}>${cells}</tr>`;
       })
     }</tbody>`
@@ -80,12 +79,11 @@ function filesHtml({ id, from }: ShownTable, number: string): Html {
   }</p>`;
 }
 
-function groupsOf(table: ShownTable): (readonly Cell[])[][] {
-  const groups: (readonly Cell[])[][] = [[]];
-  const breaks = new Set(table.breaks ?? []);
+function groupsOf(table: ShownTable): Row[][] {
+  const groups: Row[][] = [[]];
   table.rows.forEach((row, index) => {
+    if (row.begins && index > 0) groups.push([]);
     groups.at(-1)!.push(row);
-    if (breaks.has(index) && index < table.rows.length - 1) groups.push([]);
   });
   return groups;
 }
@@ -98,8 +96,8 @@ interface Place {
   readonly index: number;
   readonly columns: readonly Column[];
   /** The group of rows the cell is in, and its row. */
-  readonly rows: readonly (readonly Cell[])[];
-  readonly row: readonly Cell[];
+  readonly rows: readonly Row[];
+  readonly row: Row;
   readonly role: (name: string) => Html;
 }
 
@@ -118,7 +116,7 @@ function cellHtml(cell: Cell, { index, columns, rows, row, role }: Place): Html 
     return html`<td${looks}${label}${role("cell")}>${content}</td>`;
   }
   // One header for all rows of a group whose first cells are empty below the first.
-  const isGroup = rows.length > 1 && rows.slice(1).every((each) => each[0] === "");
+  const isGroup = rows.length > 1 && rows.slice(1).every(({ cells }) => cells[0] === "");
   if (isGroup && rows[0] === row) {
     return html`
       <th scope="rowgroup" rowspan="${rows.length}" ${looks}${role("rowheader")}>${content}</th>

@@ -4,13 +4,18 @@
  *
  * @module
  */
-import type { Surroundings, Violation } from "../../pipeline/stage.ts";
+import {
+  type Measured,
+  type Surroundings,
+  tablesTogether,
+  type Violation,
+} from "../../pipeline/stage.ts";
 import { askedBy, comparisonsOf } from "../claims/expected.ts";
 import { keyOf, partsOf } from "../study.ts";
 import { AGAINST, publishedValues } from "../printed.ts";
 import type { StudyParams } from "../tidy/study_of.ts";
 import type { Claim, Comparison } from "./claims.ts";
-import { type Known, type KnownTable, measuredTables, Names, type Path } from "./names.ts";
+import { type Known, Names, type Path } from "./names.ts";
 import { PUBLISHED_COLUMNS } from "./published.ts";
 import {
   BUILT_IN,
@@ -32,7 +37,7 @@ export interface Named extends Omit<StudyParams, "title" | "confidence"> {
 export function checkNames(named: Named, { axes, inputs }: Surroundings): Violation[] {
   const checker = new Checker(named, {
     axes,
-    tables: measuredTables(Object.values(inputs).flat()),
+    tables: tablesTogether(Object.values(inputs).flat().map(({ measures }) => measures)),
     metrics: Object.keys(named.metrics),
     sources: [...new Set(named.published.map(({ source }) => source))],
   });
@@ -44,8 +49,8 @@ export function checkNames(named: Named, { axes, inputs }: Surroundings): Violat
 class Checker extends Names {
   readonly #named: Named;
   /** A metric's table; `undefined` where that is not known. */
-  readonly #tableOf = (metric: string | undefined): KnownTable | undefined =>
-    this.known.tables?.get(this.#named.metrics[metric ?? ""]?.table ?? "");
+  readonly #tableOf = (metric: string | undefined): Measured | undefined =>
+    this.known.tables?.[this.#named.metrics[metric ?? ""]?.table ?? ""];
 
   constructor(named: Named, known: Known) {
     super(known);
@@ -95,17 +100,26 @@ class Checker extends Names {
 
   published(): void {
     const metrics = this.#metricsAnywhere();
+    const columns = [...new Set(this.#named.published.flatMap((row) => Object.keys(row)))]
+      .filter((column) => !PUBLISHED_COLUMNS.some((each) => each === column));
+    const axisOf = (column: string) =>
+      column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
+    const axes = Object.keys(this.known.axes);
+    const possible = [...axes, ...PUBLISHED_COLUMNS];
+    // Columns are the header's: what is wrong with one is said once.
+    const known = columns.filter((column) =>
+      this.oneOf(["published"], axisOf(column), {
+        what: "axis or column",
+        possible: column === axisOf(column) ? possible : axes,
+      })
+    );
     const places = new Set<string>();
-    // Columns are the header's: one that is none is said once.
-    const unknown = new Set<string>();
     this.#named.published.forEach((row, index) => {
       const path = ["published", index];
       this.oneOf([...path, "metric"], row.metric, { what: "metric", possible: metrics });
-      for (const [column, value] of Object.entries(row)) {
-        if (PUBLISHED_COLUMNS.some((each) => each === column) || unknown.has(column)) continue;
-        const axis = column.startsWith(AGAINST) ? column.slice(AGAINST.length) : column;
-        if (!this.axis([...path, column], axis)) unknown.add(column);
-        else if (value !== "") this.value([...path, column], axis, String(value));
+      for (const column of known) {
+        const value = row[column] ?? "";
+        if (value !== "") this.value([...path, column], axisOf(column), String(value));
       }
       const { page: _, value, spread: __, n: ___, words: ____, ...place } = row;
       const key = JSON.stringify(Object.entries(place).sort());
@@ -135,12 +149,12 @@ class Checker extends Names {
     this.#named.paper.whole.forEach(({ at, column }, index) => {
       const path = ["paper", "whole", index];
       this.where([...path, "at"], at);
-      this.column([...path, "column"], column, this.known.tables?.get("corpora"));
+      this.column([...path, "column"], column, this.known.tables?.["corpora"]);
     });
     this.#named.paper.size.forEach((size, index) => {
       const path = ["paper", "size", index];
       this.where([...path, "at"], size.at);
-      const table = this.known.tables?.get(size.table);
+      const table = this.known.tables?.[size.table];
       if (table === undefined) {
         // The sizes of models are often written once, for aggregates of which one knows no sizes.
         if (size.table !== "runs") this.table([...path, "table"], size.table);
@@ -338,8 +352,7 @@ class Checker extends Names {
     if (table === undefined) return;
     this.where([...path, "where"], spec.where, table);
     if (spec.group !== undefined) this.axis([...path, "group"], spec.group, table);
-    const axes = table.open ? Object.keys(this.known.axes) : table.axes;
-    const possible = [...table.columns, ...axes, ...Object.keys(this.#named.metrics)];
+    const possible = [...table.columns, ...table.axes, ...Object.keys(this.#named.metrics)];
     spec.columns.forEach(({ column }, i) =>
       this.oneOf([...path, "columns", i, "column"], column, { what: "column", possible })
     );

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Feed, Surroundings, Violation } from "../../pipeline/stage.ts";
+import type { Measured, Surroundings, Violation } from "../../pipeline/stage.ts";
 import { suggestion } from "../../pipeline/suggestion.ts";
 import type { Where } from "./axes.ts";
 
@@ -16,36 +16,7 @@ export interface Known {
   readonly metrics?: readonly string[] | undefined;
   /** What printed numbers are from. */
   readonly sources?: readonly string[] | undefined;
-  readonly tables?: ReadonlyMap<string, KnownTable> | undefined;
-}
-
-/** A tidy table as a plan knows it. */
-export interface KnownTable {
-  readonly columns: readonly string[];
-  /** Axes that all of its rows have. */
-  readonly axes: readonly string[];
-  /** Whether rows may have other axes too: models that were measured beside each other. */
-  readonly open: boolean;
-}
-
-/** The tables that some outputs measure. @param options.open Whether their rows may have any axes. */
-export function measuredTables(
-  feeds: readonly Feed[],
-  options: { readonly open?: boolean } = {},
-): Map<string, KnownTable> {
-  const tables = new Map<string, KnownTable>();
-  for (const { each, measures } of feeds) {
-    for (const [name, columns] of Object.entries(measures)) {
-      const before = tables.get(name);
-      const own = columns.filter((column) => column !== "*" && !each.includes(column));
-      tables.set(name, {
-        columns: [...new Set([...before?.columns ?? [], ...own])],
-        axes: [...new Set([...before?.axes ?? [], ...each])],
-        open: options.open || before?.open || columns.includes("*"),
-      });
-    }
-  }
-  return tables;
+  readonly tables?: Readonly<Record<string, Measured>> | undefined;
 }
 
 /** Collects names of nothing, each at the key that has it. */
@@ -79,22 +50,22 @@ export class Names {
     this.oneOf(path, source, { what: "published source", possible: this.known.sources });
   }
 
-  table(path: Path, name: string): KnownTable | undefined {
+  table(path: Path, name: string): Measured | undefined {
     const { tables } = this.known;
-    const possible = tables && [...tables.keys()];
+    const possible = tables && Object.keys(tables);
     this.oneOf(path, name, { what: "table among what the inputs measure,", possible });
-    return tables?.get(name);
+    return tables?.[name];
   }
 
-  column(path: Path, column: string, table: KnownTable | undefined): void {
+  column(path: Path, column: string, table: Measured | undefined): void {
     this.oneOf(path, column, { what: "column", possible: table?.columns });
   }
 
   /** An axis of the experiment, and of a table where one is given. */
-  axis(path: Path, axis: string, table?: KnownTable): boolean {
+  axis(path: Path, axis: string, table?: Measured): boolean {
     const possible = Object.keys(this.known.axes);
     if (!this.oneOf(path, axis, { what: "axis", possible })) return false;
-    if (table === undefined || table.open || table.axes.includes(axis)) return true;
+    if (table === undefined || table.axes.includes(axis)) return true;
     this.add(
       path,
       `what is measured here does not vary over "${axis}"; it does over ` +
@@ -109,7 +80,7 @@ export class Names {
   }
 
   /** Coordinates; a table's columns of texts select too: `split: test`. */
-  where(path: Path, where: Where = {}, table?: KnownTable): void {
+  where(path: Path, where: Where = {}, table?: Measured): void {
     for (const [axis, values] of Object.entries(where)) {
       if (table?.columns.includes(axis)) continue;
       if (!this.axis([...path, axis], axis, table)) continue;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { drawWords } from "./draws.ts";
+import { streamKey, words } from "../../models/random.ts";
 import { FEWEST_FOR_INTERVAL } from "./sample.ts";
 
 /** Up to this many values every resample is counted, C(2n−1, n) of them, instead of drawn. */
@@ -26,7 +26,7 @@ export function bootstrapInterval(
   if (n < FEWEST_FOR_INTERVAL) return null;
   const tail = (1 - confidence) / 2;
   if (n <= EXACT_UP_TO) return exactInterval(values, tail);
-  const means = resampledMeans(values, drawWords(RESAMPLES * n, { seed })).sort();
+  const means = resampledMeans(values, words(streamKey(seed, "bootstrap"), RESAMPLES * n)).sort();
   const at = (probability: number) => means[Math.max(0, Math.ceil(probability * RESAMPLES) - 1)]!;
   return [at(tail), at(1 - tail)];
 }

@@ -7,7 +7,7 @@ import { type JudgedClaim, type JudgedComparison, VERDICTS } from "../claims/jud
 import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
 import { capitalized, counted, decimal, percent, probability, signed } from "./format.ts";
-import { anchorsOf, bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
+import { bounds, figures, once, only, tableOf, words } from "./making.ts";
 import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, rowsAnchor, type Table } from "./table.ts";
 
@@ -87,7 +87,6 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
   const rows = judgedRows(sheet, claims);
   type Row = typeof rows[number];
   const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
-  const anchors = anchorsOf(rows.map(({ claim }) => restsAnchor(claim)));
   const size = (value: number, { show }: Row) => show(value);
   return tableOf<Row>(rows, [
     words("Claim", "claim", ({ claim }) => claim.id),
@@ -119,8 +118,8 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
     id: "comparisons",
     caption: "What each verdict rests on",
     named: ({ claim, text }) => claim.comparisons.length === 1 ? [claim.id] : [claim.id, text],
-    anchors,
-    breaks: anchors.slice(1).map(([row]) => row - 1),
+    anchor: ({ claim }) => restsAnchor(claim),
+    begins: ({ claim }, before) => claim !== before?.claim,
     notes: [
       "Verdict alone: what this comparison would be if it were the only one; a claim's verdict needs " +
       "all of its comparisons, and is corrected over the claims.",
@@ -156,20 +155,24 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
 
 /** How likely each verdict is with these seeds, if the paper is right and if there is no effect. */
 export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
-  const rows = claims.flatMap(({ id, chances }) =>
-    chances === null ? [] : [
-      { id, seeds: chances.seeds, truth: "the paper is exactly right", chance: chances.printed },
-      { id, seeds: chances.seeds, truth: "nothing has an effect", chance: chances.none },
-    ]
-  );
+  const rows = claims.flatMap(({ id, chances }) => {
+    if (chances === null) return [];
+    const { seeds, printed, none } = chances;
+    return [
+      { id, seeds, name: "printed", truth: "the paper is exactly right", chance: printed },
+      ...none === null
+        ? []
+        : [{ id, seeds, name: "none", truth: "nothing has an effect", chance: none }],
+    ];
+  });
   type Row = typeof rows[number];
-  const found = VERDICTS.filter((verdict) => rows.some(({ chance }) => (chance[verdict] ?? 0) > 0));
-  const firsts = new Set(rows.filter(({ id }, index) => rows[index - 1]?.id !== id));
+  // All of them, whatever is found: tables of several analyses are one if they have the same columns.
+  const verdicts = VERDICTS.filter((verdict) => verdict !== "not run");
   return tableOf<Row>(rows, [
-    words("Claim", "claim", ({ id }) => id, (row) => firsts.has(row) ? row.id : ""),
+    once(words("Claim", "claim", ({ id }) => id)),
     figures("Seeds", "seeds", ({ seeds }) => seeds),
     words("If", "if", ({ truth }) => truth),
-    ...found.map((verdict) =>
+    ...verdicts.map((verdict) =>
       figures<Row>(
         capitalized(verdict),
         verdict.replace(" ", "_"),
@@ -180,8 +183,8 @@ export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances"
   ], {
     id: "chances",
     caption: "The chance of each verdict with these seeds, from simulated experiments",
-    named: (row) => [row.id, firsts.has(row) ? "printed" : "none"],
-    breaks: breaksOf(rows, firsts),
+    named: ({ id, name }) => [id, name],
+    begins: ({ id }, before) => id !== before?.id,
   });
 }
 

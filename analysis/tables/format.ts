@@ -11,6 +11,8 @@ import type { PublishedValue } from "../study.ts";
 /** Minus sign U+2212, as wide as a plus. */
 const MINUS = "\u2212";
 const THIN = "\u202f";
+/** A space at which no line ends. */
+const FIRM = "\u00a0";
 /** Where there is nothing to show. */
 export const NONE = "–";
 
@@ -57,6 +59,12 @@ export function percent(share: number, digits = 0): string {
 /** `1 seed`, `5 seeds`. */
 export function counted(count: number, noun: string): string {
   return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** `n = 5`, or `n = 3–5` where counts differ, on one line. */
+export function countText(counts: readonly number[]): string {
+  const [min, max] = [Math.min(...counts), Math.max(...counts)];
+  return ["n", "=", rangeText(decimal(min), decimal(max))].join(FIRM);
 }
 
 /** A title with its unit, as a column's head: `Accuracy, %`. */

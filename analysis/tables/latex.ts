@@ -38,20 +38,16 @@ const LATEX: Readonly<Record<string, string>> = {
   "'": "'{}",
   "`": "{`}",
   "\u202f": "\\,",
-  "“": "“",
-  "”": "”",
-  "‘": "‘",
-  "’": "’",
-  "…": "…",
+  "\u00a0": "~",
 };
 
-/** Letters that LaTeX composes in its first font, so that no package is needed. */
-const LETTERS = "A-Za-zÀ-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿĆćČčĚěŁłŃńŇňŘřŚśŠšŮůŹźŻżŽž";
+/** Letters and marks that LaTeX has in its first font, so that no package is needed. */
+const LETTERS = "“”‘’…A-Za-zÀ-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿĆćČčĚěŁłŃńŇňŘřŚśŠšŮůŹźŻżŽž";
 const SPECIAL = new RegExp(`['-](?=['-])|[^ !"'()+,./0-9:;=?@${LETTERS}-]`, "gu");
 
 /** Text for LaTeX; a character that its fonts lack is named by its code: `(U+65E5)`. */
 export function latexEscape(text: string): string {
-  const plain = text.replace(/\s+/g, (space) => space === "\u202f" ? space : " ");
+  const plain = text.replace(/\s+/g, (space) => LATEX[space] === undefined ? " " : space);
   return plain.replace(SPECIAL, (mark) => {
     const code = mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     return LATEX[mark] ?? `(U+${code})`;

@@ -9,7 +9,7 @@ import { provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, byAxes, rowsAt, type Study, titleOf } from "../study.ts";
 import type { TidyTable, Value } from "../tidy/table.ts";
 import { decimal, NONE, withUnit } from "./format.ts";
-import { anchorsOf, breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { type Making, once, only, tableOf, words } from "./making.ts";
 import { notesOn } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
 
@@ -60,30 +60,30 @@ export function listTable(
   const labelled = anchor === undefined &&
     study.corpora.some(({ at }) => Object.keys(at).some((axis) => axes.includes(axis)));
   const group = axes.find((axis) => axis === spec.group);
-  const firsts = new Set(rows.filter(([row], index) =>
-    group === undefined || index === 0 ||
-    table.columns[group]![row!] !== table.columns[group]![rows[index - 1]![0]!]
-  ));
+  const groupOf = (own: Group) => table.columns[group!]![own[0]!];
   const columns = listed.map((each): Making<Group> => ({
     ...{ title: each.title, name: each.name ?? each.column, words: each.axis || each.words },
+    once: each.column === group,
     value: (own) => {
       const value = valueOf(table, each, own);
       return typeof value === "number" ? value * each.scale : value;
     },
     show: (own) =>
-      each.column === group && !firsts.has(own) ? "" : cellOf(study, each, {
+      cellOf(study, each, {
         value: valueOf(table, each, own),
         to: each.of === undefined ? `row:${table.name}/${own[0]!}/${each.column}` : undefined,
       }),
   }));
-  const source = sourceColumns(study, table, firsts);
+  const source = sourceColumns(study, table);
   return tableOf(rows, labelled ? columns.toSpliced(axes.length, 0, ...source) : columns, {
     ...{ id, caption: spec.caption },
-    anchors: anchor === undefined ? [] : anchorsOf(rows.map(([row]) => anchor(row!))),
+    anchor: anchor && (([row]) => anchor(row!)),
     named: (own) =>
       listed.filter((each) => each.axis || each.words)
         .map((each) => String(valueOf(table, each, own) ?? "")),
-    breaks: group === undefined ? [] : breaksOf(rows, firsts),
+    begins: group === undefined
+      ? undefined
+      : (own, before) => before === undefined || groupOf(own) !== groupOf(before),
     notes: [
       ...spec.notes,
       ...notesOn(study, {
@@ -95,14 +95,10 @@ export function listTable(
 }
 
 /** What data a list's rows are of, once for each group. */
-function sourceColumns(
-  study: Study,
-  table: TidyTable,
-  firsts: ReadonlySet<Group>,
-): Making<Group>[] {
+function sourceColumns(study: Study, table: TidyTable): Making<Group>[] {
   const label = ([row]: Group) => provenanceOf(study, atOf(table, row!));
   return [
-    words("Source", "", () => "", (own) => firsts.has(own) ? label(own).text : ""),
+    once(words("Source", "", (own) => label(own).text)),
     only("data_kind", (own) => label(own).kind),
   ];
 }

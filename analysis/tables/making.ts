@@ -17,6 +17,8 @@ export interface Making<R> {
   /** In CSV, unless it is empty, and in macros' names of numbers. */
   readonly name: string;
   readonly words?: boolean;
+  /** Whether it is shown in the first row of a group alone. */
+  readonly once?: boolean;
   readonly show?: (row: R) => Cell;
   readonly value?: (row: R) => Value;
 }
@@ -29,6 +31,11 @@ export function words<R>(
   show: (row: R) => Cell = value,
 ): Making<R> {
   return { title, name, words: true, value, show };
+}
+
+/** A column that is shown in the first row of a group alone. */
+export function once<R>(column: Making<R>): Making<R> {
+  return { ...column, once: true };
 }
 
 /** A column of numbers, each shown by `text` if it is there. */
@@ -91,40 +98,42 @@ export function differences<R extends { readonly at: At; readonly against: At }>
   ];
 }
 
-/** A table of rows; `named` is what tells a row from the others. */
+/**
+ * A table of rows.
+ *
+ * @param options.named What tells a row from the others.
+ * @param options.anchor Of neighbours with the same anchor the first has it.
+ * @param options.begins Whether a row begins a group, given the one before it.
+ */
 export function tableOf<R>(
   rows: readonly R[],
   columns: readonly Making<R>[],
-  { named, ...rest }:
-    & Pick<Table, "id" | "caption" | "notes" | "anchors" | "breaks">
-    & { readonly named?: (row: R) => readonly string[] },
+  { named, anchor, begins, ...rest }: Pick<Table, "id" | "caption" | "notes"> & {
+    readonly named?: (row: R) => readonly string[];
+    readonly anchor?: ((row: R) => string) | undefined;
+    readonly begins?: ((row: R, before: R | undefined) => boolean) | undefined;
+  },
 ): Table {
   const shown = columns.filter(({ title }) => title !== undefined);
   const read = columns.filter(({ name, value }) => name !== "" && value !== undefined);
+  const anchors = anchor === undefined ? [] : rows.map(anchor);
+  const firsts = begins && rows.map((row, index) => begins(row, rows[index - 1]));
   return {
     ...rest,
     columns: shown.map(({ title, name, words }) =>
       words ? { title: title! } : { title: title!, align: "right", name }
     ),
-    rows: rows.map((row) => shown.map(({ show }) => show!(row))),
-    ...named === undefined ? {} : { names: rows.map(named) },
+    rows: rows.map((row, index) => ({
+      cells: shown.map(({ show, once }) => once && firsts?.[index] === false ? "" : show!(row)),
+      ...named === undefined ? {} : { name: named(row) },
+      ...anchors[index] === anchors[index - 1] ? {} : { anchor: anchors[index]! },
+      ...firsts?.[index] ? { begins: true } : {},
+    })),
     data: {
       columns: unique(read.map(({ name }) => name)),
       rows: rows.map((row) => read.map(({ value }) => value!(row))),
     },
   };
-}
-
-/** Where the first of equal neighbours is, by index: anchors of groups of rows. */
-export function anchorsOf(names: readonly string[]): [row: number, anchor: string][] {
-  return names.flatMap((name, index): [number, string][] =>
-    name === names[index - 1] ? [] : [[index, name]]
-  );
-}
-
-/** Rows after which a group ends, given those that begin one. */
-export function breaksOf<R>(rows: readonly R[], firsts: ReadonlySet<R>): number[] {
-  return rows.flatMap((row, index) => index > 0 && firsts.has(row) ? [index - 1] : []);
 }
 
 /** Names of CSV columns; of those that are alike the later are counted. */

@@ -9,6 +9,7 @@ import type { Measure } from "../spec/tables.ts";
 import { countSigns, FEWEST_FOR_INTERVAL } from "../statistics/sample.ts";
 import { provenanceOf } from "../provenance.ts";
 import {
+  axisOf,
   baselineOf,
   type Contrast,
   estimateOf,
@@ -206,17 +207,30 @@ function noiseOf({ sheet: { study }, metric }: Cell, contrast: Contrast): number
   return Math.max(...(estimate.interval ?? estimate.values).map(tested));
 }
 
-/** What a cell's changes are from; null at the baseline itself. */
-function againstOf({ sheet: { study }, measure, axes, at }: Cell): At | null {
+/**
+ * What a cell's changes are from; null at the baseline itself. Where that was not run with the cell's
+ * choice, since it knows none, it is taken as by default.
+ */
+function againstOf({ sheet, measure, metric, axes, at }: Cell): At | null {
+  const { study, choice = "" } = sheet;
   const against = measure.against ?? baselineOf(study, axes.filter((axis) => at[axis]));
-  return against === null || isAt(at, against) ? null : against;
+  if (against === null || isAt(at, against)) return null;
+  const usual = choice in at && !(choice in against) ? defaultOf(sheet) : null;
+  const ran = rowsAt(study.tidy[metric.table], { ...at, ...against }).length > 0;
+  return ran || usual === null ? against : { ...against, [choice]: usual };
 }
 
-/** What the paper prints; beside synthetic data that is nothing. */
+/** The value of the axis of choices that conditions have by default. */
+function defaultOf({ study, choice = "" }: Sheet): string | null {
+  return axisOf(study, choice)?.baseline ?? null;
+}
+
+/** What the paper prints; beside synthetic data and other choices than the default that is nothing. */
 function printedCell(cell: Cell): Shown {
-  const { sheet: { study }, measure, name, at, over, none } = cell;
+  const { sheet, measure, name, at, over, none } = cell;
+  const { study, choice = "" } = sheet;
   const { kind } = provenanceOf(study, { ...at, ...over as Record<string, string[]> });
-  if (kind === "synthetic") return none;
+  if (kind === "synthetic" || (choice in at && at[choice] !== defaultOf(sheet))) return none;
   const lookup = { metric: name, at, over, source: measure.source };
   if (measure.show === "published") {
     const found = printedAt(study, lookup);

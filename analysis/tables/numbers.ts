@@ -43,11 +43,10 @@ export function numbersText(tables: readonly Table[]): string {
 }
 
 function numbersOf(table: Table): Named[] {
-  return table.rows.flatMap((row, index) =>
-    row.flatMap((cell, place) => {
+  return table.rows.flatMap(({ cells, name: own }) =>
+    cells.flatMap((cell, place) => {
       const column = table.columns[place]!;
       const text = cellText(cell);
-      const own = table.names?.[index];
       const found = text.match(NUMBER);
       if (own === undefined || column.name === undefined || found === null) return [];
       const parts = [table.id, ...own, column.name];

@@ -21,6 +21,8 @@ import { rowsAnchor } from "./table.ts";
 /** What tables of one analysis share. */
 export interface Sheet {
   readonly study: Study;
+  /** The axis whose values are ways to read the paper: not every condition knows all of them. */
+  readonly choice?: string | undefined;
   /** By anchor: pairs of conditions behind a change that some table shows. */
   readonly pairs: Map<string, Contrast>;
 }

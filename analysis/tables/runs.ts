@@ -19,7 +19,7 @@ import {
 import type { At, TidyTable } from "../tidy/table.ts";
 import { changeUnit, decimal, signed, withUnit } from "./format.ts";
 import { type ListColumn, listTable } from "./list.ts";
-import { anchorsOf, differences, figures, type Making, only, tableOf, words } from "./making.ts";
+import { differences, figures, type Making, only, tableOf, words } from "./making.ts";
 import { conditionAxes, everyId, notesOn, runsAnchor, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
@@ -131,7 +131,7 @@ export function everyPair({ study, pairs }: Sheet): Table {
     named: ({ metric, at, against, seed }) => [
       ...[metric, ...Object.values(at), "from", ...Object.values(against), seed],
     ],
-    anchors: anchorsOf(rows.map(({ anchor }) => anchor)),
+    anchor: ({ anchor }) => anchor,
     notes: [
       ...metrics.some(({ within }) => within !== undefined)
         ? [

@@ -6,7 +6,7 @@
 import type { Reading, Sensitivity } from "../claims/sensitivity.ts";
 import { axisOf, metricOf, type Study, titleOf } from "../study.ts";
 import { counted, decimal, intervalText, percent, signed } from "./format.ts";
-import { bounds, breaksOf, figures, only, tableOf, words } from "./making.ts";
+import { bounds, figures, once, only, tableOf, words } from "./making.ts";
 import { linkOf, notesOn, type Sheet } from "./places.ts";
 import { linked, type Table } from "./table.ts";
 
@@ -20,13 +20,8 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
     (row.judged.comparison.against === null ? decimal : signed)(value, digits(row));
   const change = (value: number, row: Reading) => signed(value, digits(row));
   return tableOf<Reading>(readings, [
-    words(
-      "Claim",
-      "claim",
-      ({ claims }) => claims.join(", "),
-      (row) => isFirst(row) ? row.claims.join(", ") : "",
-    ),
-    words("Conclusion", "compared", ({ text }) => text, (row) => isFirst(row) ? row.text : ""),
+    once(words("Claim", "claim", ({ claims }) => claims.join(", "))),
+    once(words("Conclusion", "compared", ({ text }) => text)),
     only("metric", ({ judged }) => judged.comparison.metric),
     words(
       axisOf(study, axis)?.title ?? axis,
@@ -59,7 +54,7 @@ export function sensitivityTable(sheet: Sheet, { axis, readings }: Sensitivity):
     id: "sensitivity",
     caption: "Conclusions by what was chosen where the paper leaves it open",
     named: ({ claims, text, choice }) => [...claims, text, choice],
-    breaks: breaksOf(readings, new Set(readings.filter(isFirst))),
+    begins: isFirst,
     notes: [
       `Each choice is changed by itself. Moved by: the effect's mean paired change from ` +
       `“${

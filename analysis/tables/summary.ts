@@ -7,8 +7,8 @@ import type { Measure, SummaryTable } from "../spec/tables.ts";
 import { type Provenance, provenanceOf } from "../provenance.ts";
 import { atOf, axisOf, isAt, metricOf, rowsAt, shortOf, type Study, titleOf } from "../study.ts";
 import type { At, TidyTable } from "../tidy/table.ts";
-import { capitalized, NONE, percent, rangeText, withUnit } from "./format.ts";
-import { breaksOf, type Making, only, tableOf, words } from "./making.ts";
+import { capitalized, countText, NONE, percent, withUnit } from "./format.ts";
+import { type Making, only, tableOf, words } from "./making.ts";
 import { asMetric, KINDS, type Shown, shownOf } from "./measures.ts";
 import { conditionAxes, notesOn, placesIn, type Sheet } from "./places.ts";
 import { type Cell, linked, type Table } from "./table.ts";
@@ -28,6 +28,7 @@ export function summaryTable(sheet: Sheet, id: string, spec: SummaryTable): Tabl
     notes: [
       ...spec.notes,
       ...intervalNote(spec, study),
+      ...choiceNote(spec, { choice: sheet.choice, axes }),
       ...notesOn(study, { places: shown, timed }),
     ],
   };
@@ -88,19 +89,15 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     const at = conditionAt(parts, place);
     const cells = spec.columns.map((each) => cellAt(parts, at, each));
     return { place, at, cells, data: provenanceOf(study, { ...spec.where, ...at }) };
-  }).filter(({ cells }) => cells.some(({ text }) => text !== NONE));
-  const firsts = firstsOf(rows, axes);
+  }).filter(({ cells }) => says(cells, spec));
+  const begins = groupsBy<Row>(axes);
+  const source = (row: Row, index: number) => {
+    const before = rows[index - 1];
+    return begins(row, before) || before?.data.text !== row.data.text ? row.data.text : "";
+  };
   const made = tableOf<Row>(rows, [
-    ...axisColumns<Row>(study, axes, firsts),
-    words(
-      "Source",
-      "",
-      ({ data }) => data.text,
-      (row) => {
-        const { text } = row.data;
-        return firsts.has(row) || rows[rows.indexOf(row) - 1]!.data.text !== text ? text : "";
-      },
-    ),
+    ...axisColumns<Row>(study, axes),
+    words("Source", "", ({ data }) => data.text, (row) => source(row, rows.indexOf(row))),
     only("data_kind", ({ data }) => data.kind),
     ...spec.columns.flatMap((each, index): Making<Row>[] => [
       {
@@ -114,9 +111,15 @@ function rowsOf(parts: Parts): Built & { readonly rows: readonly Row[] } {
     ]),
   ], {
     ...{ id: "", caption: "", named: ({ place }) => axes.map((axis) => place[axis]!) },
-    breaks: axes.length > 1 ? breaksOf(rows, firsts) : [],
+    begins: axes.length > 1 ? begins : undefined,
   });
   return { made, rows, shown: rows.map(({ at }) => at) };
+}
+
+/** Whether a row has more to show than how many runs there are, unless nothing else is asked for. */
+function says(cells: readonly Shown[], { columns }: SummaryTable): boolean {
+  const counts = columns.every(({ show }) => show === "n");
+  return cells.some(({ text }, index) => text !== NONE && (counts || columns[index]!.show !== "n"));
 }
 
 /** A row of a table across an axis: of ours, or of the paper's. */
@@ -151,16 +154,15 @@ function acrossOf(parts: Parts, across: string): Built {
       ),
     })
   );
-  const firsts = firstsOf(rows, axes);
   const made = tableOf<Line>(rows, [
-    ...axisColumns<Line>(study, axes, firsts, ({ who }) => who.length > 0),
+    ...axisColumns<Line>(study, axes, ({ who }) => who.length > 0),
     words("Source", "", ({ label }) => label),
     ...values.map((value, index): Making<Line> => ({
       ...{ title: shortOf(study, across, value), name: value },
       show: ({ cells }) => cells[index]!,
     })),
   ], {
-    ...{ id: "", caption: "", breaks: breaksOf(rows, firsts) },
+    ...{ id: "", caption: "", begins: groupsBy(axes) },
     named: ({ place, who }) => [...axes.map((axis) => place[axis]!), ...who],
   });
   return { made: { ...made, data: long.made.data }, shown: long.shown };
@@ -182,7 +184,8 @@ function linesOf(
     row && cellAt(parts, row.at, { ...spec.columns[0]!, show: "n" }).values[0] || []
   );
   const cells = ours.map(({ text, to }) => linked(text === NONE ? "not run" : text, to));
-  const own = { place, label: `This run: ${text}${seedsText(seeds.map(Number))}`, who: [], cells };
+  const count = seeds.length === 0 ? "" : `, ${countText(seeds.map(Number))}`;
+  const own = { place, label: `This run: ${text}${count}`, who: [], cells };
   if (isEmpty(printed)) return [own];
   const theirs = printed.map(({ text }) => text);
   return [own, { place, label: "Paper, as printed", who: ["paper"], cells: theirs }];
@@ -225,38 +228,26 @@ function metricFor(study: Study, measure: Measure, table: string) {
   return metricOf(found.study, found.name);
 }
 
-/** Rows that begin a group: places that share the first axis' value. */
-function firstsOf<R extends { readonly place: At }>(
-  rows: readonly R[],
-  [axis]: readonly string[],
-): Set<R> {
-  return new Set(rows.filter(({ place }, index) => rows[index - 1]?.place[axis!] !== place[axis!]));
+/** Whether a place begins a group: those of one group share the first axis' value. */
+function groupsBy<R extends { readonly place: At }>([axis]: readonly string[]) {
+  return ({ place }: R, before: R | undefined) => place[axis!] !== before?.place[axis!];
 }
 
-/** A place's titles; the first, which groups the rows, is shown once. */
+/** A place's titles; the first groups the rows. */
 function axisColumns<R extends { readonly place: At }>(
   study: Study,
   axes: readonly string[],
-  firsts: ReadonlySet<R>,
   isBlank: (row: R) => boolean = () => false,
 ): Making<R>[] {
-  return axes.map((axis, index) =>
-    words(
+  return axes.map((axis, index) => ({
+    ...words<R>(
       axisOf(study, axis)?.title ?? axis,
       axis,
       ({ place }) => place[axis]!,
-      (row) =>
-        isBlank(row) || (index === 0 && axes.length > 1 && !firsts.has(row))
-          ? ""
-          : titleOf(study, axis, row.place[axis]!),
-    )
-  );
-}
-
-/** `, n = 5`, or `, n = 3–5` where a row's cells differ. */
-function seedsText(found: readonly number[]): string {
-  if (found.length === 0) return "";
-  return `, n = ${rangeText(String(Math.min(...found)), String(Math.max(...found)))}`;
+      (row) => isBlank(row) ? "" : titleOf(study, axis, row.place[axis]!),
+    ),
+    once: index === 0,
+  }));
 }
 
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {
@@ -293,4 +284,14 @@ function intervalNote(spec: SummaryTable, study: Study): string[] {
     `Intervals are Student t intervals of ${what.join(" and of ")}` +
     (changes ? `; changes are between runs under one ${seeds}.` : "."),
   ];
+}
+
+function choiceNote(
+  { columns }: SummaryTable,
+  { choice, axes }: { readonly choice: string | undefined; readonly axes: readonly string[] },
+): string[] {
+  const changes = columns.some(({ show }) => show.startsWith("change") || show === "wins_losses");
+  return changes && choice !== undefined && axes.includes(choice)
+    ? ["What a change is from is taken as by default where it knows no such choice."]
+    : [];
 }

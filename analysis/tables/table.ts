@@ -8,7 +8,7 @@
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
-  /** What its numbers are named by in {@linkcode Table.names}' rows; none are without it. */
+  /** What its numbers are named by in rows that have names; none are without it. */
   readonly name?: string;
 }
 
@@ -18,19 +18,24 @@ export interface Column {
  */
 export type Cell = string | { readonly text: string; readonly to: string };
 
+/** One row for people. */
+export interface Row {
+  readonly cells: readonly Cell[];
+  /** What tells it from the others, as values of axes; names its numbers. */
+  readonly name?: readonly string[];
+  /** Its anchor on a page, or that of those it is the first of. */
+  readonly anchor?: string;
+  /** Whether it begins a group: a rule is above it, unless it is the first. */
+  readonly begins?: boolean;
+}
+
 /** A table for people and, in `data`, for programs. */
 export interface Table {
   /** File stem and anchor: `table1`. */
   readonly id: string;
   readonly caption: string;
   readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Cell[])[];
-  /** By row: what tells it from the others, as values of axes; names its numbers. */
-  readonly names?: readonly (readonly string[])[];
-  /** Anchors of rows on a page: row index and name. */
-  readonly anchors?: readonly (readonly [row: number, anchor: string])[];
-  /** Rows after which a group ends, for a rule between groups. */
-  readonly breaks?: readonly number[];
+  readonly rows: readonly Row[];
   readonly notes?: readonly string[];
   /** Unrounded, null where there is none; written as CSV. */
   readonly data: {

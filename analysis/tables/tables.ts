@@ -27,7 +27,7 @@ export function tablesOf(study: Study, { tables, claims, sensitivity, findings }
   sensitivity?: Sensitivity | undefined;
   findings: readonly Finding[];
 }): Table[] {
-  const sheet: Sheet = { study, pairs: new Map() };
+  const sheet: Sheet = { study, choice: sensitivity?.axis, pairs: new Map() };
   const declared = Object.entries(tables).map(([id, spec]) =>
     "list" in spec ? listTable(study, { id, spec }) : summaryTable(sheet, id, spec)
   );

@@ -44,7 +44,7 @@ export function markdownText(table: Table): string {
     "",
     line(table.columns.map((column) => escape(column.title))),
     line(table.columns.map((column) => column.align === "right" ? "---:" : "---")),
-    ...table.rows.map((row) => line(row.map((cell) => escape(cellText(cell))))),
+    ...table.rows.map(({ cells }) => line(cells.map((cell) => escape(cellText(cell))))),
     ...(table.notes ?? []).flatMap((note) => ["", paragraph(note)]),
     "",
   ].join("\n");
@@ -54,7 +54,6 @@ export function markdownText(table: Table): string {
 export function latexText(table: Table): string {
   const columns = table.columns.map((column) => column.align === "right" ? "r" : "l").join("");
   const line = (cells: readonly string[]) => `    ${cells.map(latexEscape).join(" & ")} \\\\`;
-  const breaks = new Set(table.breaks ?? []);
   return [
     "% Needs \\usepackage{booktabs}",
     "\\begin{table}",
@@ -65,9 +64,9 @@ export function latexText(table: Table): string {
     "    \\toprule",
     line(table.columns.map((column) => column.title)),
     "    \\midrule",
-    ...table.rows.flatMap((row, index) => [
-      line(row.map(cellText)),
-      ...(breaks.has(index) && index < table.rows.length - 1 ? ["    \\midrule"] : []),
+    ...table.rows.flatMap(({ cells, begins }, index) => [
+      ...begins && index > 0 ? ["    \\midrule"] : [],
+      line(cells.map(cellText)),
     ]),
     "    \\bottomrule",
     "  \\end{tabular}",

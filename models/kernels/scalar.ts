@@ -7,6 +7,13 @@
  */
 import { INVERSE_ROOT_TWO_PI, LN2_HIGH, LN2_LOW, LOG2_E } from "../portable_math.ts";
 import { type StreamKey, threefry } from "../random.ts";
+import {
+  type AttentionGradients,
+  type AttentionSlopes,
+  type AttentionTask,
+  scalarAttention,
+  scalarAttentionGradient,
+} from "./scalar_attention.ts";
 
 /** C[m,n] = A[m,k] B[k,n] (+ C), all strides in elements. */
 export interface Product {
@@ -63,8 +70,9 @@ export interface Loops {
   geluGradient(x: Float32Array, dy: Float32Array, dx: Float32Array): void;
   /** Softmax of each row of `scale × x`, in place; what is between the rows becomes 0. */
   softmax(x: Float32Array, rows: Rows, scale: number): void;
-  /** dx = scale × p ⊙ (dx − Σ dx ⊙ p) by rows, in place; what is between becomes 0. */
-  softmaxGradient(p: Float32Array, dx: Float32Array, rows: Rows, scale: number): void;
+  /** Attention; the weights are left in a form that the gradient knows, unless there is no room. */
+  attention(task: AttentionTask, to: { y: Float32Array; weights: Float32Array }): void;
+  attentionGradient(task: AttentionTask, o: AttentionSlopes, to: AttentionGradients): void;
   /** y = a ⊙ b; y may be one of them. */
   multiply(a: Float32Array, b: Float32Array, y: Float32Array): void;
   /** Each row of y becomes b. */
@@ -226,21 +234,6 @@ function softmax(x: Float32Array, shape: Rows, scale: number): void {
   }
 }
 
-function softmaxGradient(
-  p: Float32Array,
-  dx: Float32Array,
-  { rows, columns, stride, causal }: Rows,
-  scale: number,
-): void {
-  for (let row = 0, start = 0; row < rows; row++, start += stride) {
-    const end = start + (causal ? row + 1 : columns);
-    let sum = 0;
-    for (let i = start; i < end; i++) sum += dx[i]! * p[i]!;
-    for (let i = start; i < end; i++) dx[i] = scale * p[i]! * (dx[i]! - sum);
-    dx.fill(0, end, start + stride);
-  }
-}
-
 function multiply(a: Float32Array, b: Float32Array, y: Float32Array): void {
   for (let i = 0; i < y.length; i++) y[i] = a[i]! * b[i]!;
 }
@@ -341,7 +334,10 @@ export const scalarLoops: Loops = {
   gelu,
   geluGradient,
   softmax,
-  softmaxGradient,
+  attention: (...call) =>
+    scalarAttention({ product, softmax, multiply, keep: keepFactors }, ...call),
+  attentionGradient: (...call) =>
+    scalarAttentionGradient({ product, softmax, multiply, keep: keepFactors }, ...call),
   multiply,
   fillRows,
   sumOfRows,

@@ -8,6 +8,7 @@ import fused from "./compiled/fused.wasm" with { type: "bytes" };
 import strict from "./compiled/strict.wasm" with { type: "bytes" };
 import { instantiate, PRODUCT_BYTES } from "./compiled.ts";
 import type { Loops, Product } from "./scalar.ts";
+import { type AttentionTask, ceil4, widthOf } from "./scalar_attention.ts";
 
 interface Emscripten {
   readonly asm?: { readonly memory?: WebAssembly.Memory };
@@ -89,7 +90,11 @@ type Functions =
     | "geluGradient"
     | "multiply"
     | "softmax"
-    | "softmaxGradient"
+    | "attention"
+    | "attentionGradient"
+    | "describe"
+    | "describeDropout"
+    | "describeWork"
     | "fillRows"
     | "sumOfRows"
     | "layerNorm"
@@ -104,7 +109,54 @@ type Functions =
 
 const addressOf = ({ byteOffset }: ArrayBufferView) => byteOffset;
 
-function bindLoops(module: Functions, work: { packing: number; spare: number }): Loops {
+/** The address of an array, or 0 if there is nothing in it. */
+const addressIfAny = (array: ArrayBufferView | undefined) =>
+  array === undefined || array.byteLength === 0 ? 0 : array.byteOffset;
+
+/** Where a product packs, and 128 bytes. */
+interface Work {
+  readonly packing: number;
+  readonly spare: number;
+}
+
+/** Says what attention is computed of. */
+function describe(module: Functions, { packing, spare }: Work, task: AttentionTask): void {
+  const { keys, values, distances, heads, causal, dropout, work } = task;
+  const c = widthOf(task), scale = 1 / Math.sqrt(c / heads);
+  const tables = [distances, addressIfAny(keys), addressIfAny(values)];
+  module.describe(heads, c, causal ? 1 : 0, scale, ...tables);
+  const { rate, key, first } = dropout ?? { rate: 0, key: [0, 0, 0, 0], first: 0 };
+  const kept = dropout === undefined ? 0 : 1 / (1 - rate);
+  module.describeDropout(kept, Math.round(rate * 65536), ...key, first);
+  module.describeWork(packing, spare, ...[work.weights, work.used, work.near].map(addressOf));
+}
+
+/** Where a document's numbers are. */
+interface Document {
+  /** Addresses of its queries and of its weights, 0 if these are not kept. */
+  readonly qkv: number;
+  readonly weights: number;
+  /** Bytes from the first of all rows of C numbers to its own. */
+  readonly row: number;
+  readonly t: number;
+  /** Heads of the documents before. */
+  readonly first: number;
+}
+
+function forEachDocument(
+  task: AttentionTask,
+  { weights }: { weights: Float32Array },
+  visit: (document: Document) => void,
+): void {
+  const { qkv, offsets, heads } = task, rowBytes = 4 * widthOf(task);
+  for (let i = 0, at = addressIfAny(weights); i + 1 < offsets.length; i++) {
+    const t = offsets[i + 1]! - offsets[i]!, row = rowBytes * offsets[i]!;
+    visit({ qkv: qkv.byteOffset + 3 * row, weights: at, row, t, first: heads * i });
+    if (at !== 0) at += 4 * heads * t * ceil4(t);
+  }
+}
+
+function bindLoops(module: Functions, work: Work): Loops {
   return {
     product: (o) => product(module, work.packing, o),
     gelu: (x, y) => module.gelu(x.byteOffset, y.byteOffset, y.length),
@@ -115,9 +167,19 @@ function bindLoops(module: Functions, work: { packing: number; spare: number }):
       const growth = causal ? 1 : 0;
       module.softmax(x.byteOffset, rows, causal ? 1 : columns, growth, stride * 4, scale);
     },
-    softmaxGradient: (p, dx, { rows, columns, stride, causal }, scale) => {
-      const shape = [rows, causal ? 1 : columns, causal ? 1 : 0, stride * 4];
-      module.softmaxGradient(p.byteOffset, dx.byteOffset, ...shape, scale);
+    attention: (task, { y, weights }) => {
+      describe(module, work, task);
+      forEachDocument(task, { weights }, ({ qkv, weights, row, t, first }) => {
+        module.attention(qkv, y.byteOffset + row, weights, t, first);
+      });
+    },
+    attentionGradient: (task, { weights, dy, ds, dNear }, { dx, dKeys, dValues }) => {
+      describe(module, work, task);
+      const sums = [addressIfAny(dKeys), addressIfAny(dValues), ds.byteOffset, dNear.byteOffset];
+      forEachDocument(task, { weights }, ({ qkv, weights, row, t, first }) => {
+        const to = dx.byteOffset + 3 * row;
+        module.attentionGradient(qkv, weights, dy.byteOffset + row, to, ...sums, t, first);
+      });
     },
     fillRows: (b, y) => {
       module.fillRows(b.byteOffset, y.byteOffset, y.length / b.length, b.length);

@@ -3,7 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import type { WeightsDropout } from "../kernels/attention/frame.ts";
 import { deviceAttention } from "../kernels/device_attention.ts";
 import { differentiable, onHost, runHost } from "../kernels/host.ts";
-import type { Loops } from "../kernels/scalar.ts";
+import { type AttentionTask, ceil4 } from "../kernels/scalar_attention.ts";
 
 /** How rows are grouped into documents and features into heads. */
 export interface AttentionOptions {
@@ -42,7 +42,7 @@ export interface RelativeEmbeddings {
  */
 export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2D {
   const { offsets, heads, relative } = options;
-  const [n, width] = qkv.shape as [number, number];
+  const width = qkv.shape[1]!;
   const c = width / 3, d = c / heads;
   if (!Number.isInteger(d)) {
     throw new RangeError(
@@ -56,14 +56,13 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
     );
   }
   if (!onHost()) return deviceAttention(qkv, options);
-  let longest = 0;
+  let longest = 0, weights = 0;
   for (let i = 1; i < offsets.length; i++) {
-    longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
+    const t = offsets[i]! - offsets[i - 1]!;
+    longest = Math.max(longest, t);
+    weights += heads * t * ceil4(t);
   }
-  let weights = 0;
-  forEachHead({ offsets, heads, c }, ({ t, stride }) => weights += t * stride);
-  const kept = weights <= MAX_KEPT ? weights : 0;
-  const sizes: Sizes = { n, c, distances, square: longest * ceil4(longest), longest, kept };
+  const sizes: Sizes = { c, longest, distances, kept: weights <= MAX_KEPT ? weights : 0 };
   const inputs = relative === undefined ? [qkv] : [qkv, relative.keys, relative.values];
   return differentiable<tf.Tensor2D>(
     inputs,
@@ -79,207 +78,58 @@ export function attention(qkv: tf.Tensor, options: AttentionOptions): tf.Tensor2
 const MAX_KEPT = 1 << 23;
 
 interface Sizes {
-  readonly n: number;
   readonly c: number;
+  /** Tokens of the longest document. */
+  readonly longest: number;
   /** 2K + 1, or 0. */
   readonly distances: number;
-  readonly longest: number;
-  /** Elements of the largest head's weights. */
-  readonly square: number;
   /** Elements of all weights, if they are kept for the gradient, else 0. */
   readonly kept: number;
 }
 
-/** The next multiple of 4: the distance between rows of weights. */
-function ceil4(n: number): number {
-  return (n + 3) & ~3;
-}
+type Options = AttentionOptions & Sizes;
 
-interface Head {
-  /** Tokens, first row, first feature and number of features. */
-  readonly t: number;
-  readonly start: number;
-  readonly from: number;
-  readonly d: number;
-  /** Distance between rows of weights. */
-  readonly stride: number;
-  /** Counts (document, head) pairs. */
-  readonly index: number;
-  /** Elements of the weights of all heads before. */
-  readonly at: number;
-}
-
-function forEachHead(
-  { offsets, heads, c }: { offsets: Int32Array; heads: number; c: number },
-  visit: (head: Head) => void,
-): void {
-  const d = c / heads;
-  for (let document = 0, index = 0, at = 0; document + 1 < offsets.length; document++) {
-    const start = offsets[document]!;
-    const t = offsets[document + 1]! - start;
-    const stride = ceil4(t);
-    for (let h = 0; h < heads; h++, index++, at += t * stride) {
-      visit({ t, start, from: h * d, d, stride, index, at });
-    }
-  }
-}
-
-function forward(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor[] {
-  const { n, c, square, distances, longest, kept } = options;
-  const call = {
-    inputs,
-    outputs: [[n, c], [kept]],
-    scratch: [square, square, longest * distances],
-  };
-  return runHost("attention", call, (arrays, [y, weights], [spare, keep, near], loops) => {
-    const [x, keys, values] = arrays as [Float32Array, Float32Array?, Float32Array?];
-    forEachHead(options, (head) => {
-      const { t, d, start, from, stride, at } = head;
-      const out = kept > 0 ? weights!.subarray(at) : spare!;
-      const p = attentionWeights(x, head, { ...options, out, near: near!, keys, loops });
-      const a = dropped(p, head, { ...options, keep: keep!, loops });
-      const v = x.subarray(start * 3 * c + 2 * c + from);
-      const to = { c: y!.subarray(start * c + from), cRow: c };
-      loops.product({ m: t, n: d, k: t, a, aRow: stride, b: v, bRow: 3 * c, ...to });
-      if (values === undefined) return;
-      sumByDistance(a, near!, { ...head, distances });
-      loops.product({ m: t, n: d, k: distances, a: near!, b: values, ...to, accumulate: true });
-    });
+function forward(inputs: tf.Tensor[], options: Options): tf.Tensor[] {
+  const { c, kept } = options, n = inputs[0]!.shape[0]!;
+  const { square, byDistance } = sizesOf(options);
+  const call = { inputs, outputs: [[n, c], [kept]], scratch: [square, square, byDistance] };
+  return runHost("attention", call, ([qkv, keys, values], [y, weights], work, loops) => {
+    const task = { ...taskOf(options, work), qkv: qkv!, keys, values };
+    loops.attention(task, { y: y!, weights: weights! });
   });
 }
 
-interface WeightsWork extends Sizes {
-  readonly out: Float32Array;
-  readonly near: Float32Array;
-  readonly keys: Float32Array | undefined;
-  readonly causal?: boolean;
-  readonly loops: Loops;
-}
-
-/** softmax(Q(K + relative keys)ᵀ/√D) of one head, rows `stride` apart. */
-function attentionWeights(x: Float32Array, head: Head, work: WeightsWork): Float32Array {
-  const { t, start, from, d, stride } = head;
-  const { c, loops, keys, near, distances, causal } = work;
-  const p = work.out.subarray(0, t * stride);
-  const q = { a: x.subarray(start * 3 * c + from), aRow: 3 * c };
-  const k = x.subarray(start * 3 * c + c + from);
-  loops.product({ m: t, n: t, k: d, ...q, b: k, bRow: 1, bColumn: 3 * c, c: p, cRow: stride });
-  if (keys !== undefined) {
-    loops.product({ m: t, n: distances, k: d, ...q, b: keys, bRow: 1, bColumn: d, c: near });
-    addByDistance(near, p, { ...head, distances });
-  }
-  const rows = { rows: t, columns: t, stride, causal: causal === true };
-  loops.softmax(p, rows, 1 / Math.sqrt(d));
-  return p;
-}
-
-type Distances = Head & { readonly distances: number };
-
-/** to[i, j] += near[i, clip(j − i) + K]. */
-function addByDistance(near: Float32Array, to: Float32Array, o: Distances): void {
-  const { t, stride, distances } = o;
-  const k = (distances - 1) / 2;
-  for (let i = 0; i < t; i++) {
-    for (let j = 0; j < t; j++) {
-      to[i * stride + j]! += near[i * distances + Math.max(-k, Math.min(k, j - i)) + k]!;
-    }
-  }
-}
-
-/** near[i, r] = Σ from[i, j] over the j with clip(j − i) + K = r. */
-function sumByDistance(from: Float32Array, near: Float32Array, o: Distances): void {
-  const { t, stride, distances } = o;
-  const k = (distances - 1) / 2;
-  near.fill(0, 0, t * distances);
-  for (let i = 0; i < t; i++) {
-    for (let j = 0; j < t; j++) {
-      near[i * distances + Math.max(-k, Math.min(k, j - i)) + k]! += from[i * stride + j]!;
-    }
-  }
-}
-
-interface KeepWork {
-  readonly dropout?: WeightsDropout | undefined;
-  readonly heads: number;
-  readonly keep: Float32Array;
-  readonly loops: Loops;
-}
-
-/** One head's dropout factors, in `keep`; `undefined` without dropout. */
-function keepFactors({ t, stride, index }: Head, work: KeepWork): Float32Array | undefined {
-  const { dropout, heads, keep, loops } = work;
-  if (dropout === undefined || dropout.rate === 0) return undefined;
-  const factors = keep.subarray(0, t * stride);
-  const [k0, k1, k2, k3] = dropout.key;
-  const stream = (dropout.before ?? 0) * heads + index;
-  loops.keep([k0, k1, k2, (k3 ^ stream) >>> 0], dropout.rate, factors);
-  return factors;
-}
-
-/** Weights after dropout: in `keep`, or the weights themselves. */
-function dropped(p: Float32Array, head: Head, work: KeepWork): Float32Array {
-  const factors = keepFactors(head, work);
-  if (factors === undefined) return p;
-  work.loops.multiply(p, factors, factors);
-  return factors;
-}
-
-type Triple = [Float32Array, Float32Array, Float32Array];
-
-function gradient(inputs: tf.Tensor[], options: AttentionOptions & Sizes): tf.Tensor[] {
-  const { n, c, square, distances, longest, causal, kept } = options;
-  const relative = distances > 0;
-  const d = c / options.heads;
-  const call = {
-    inputs,
-    outputs: [[n, 3 * c], ...(relative ? [[distances, d], [distances, d]] : [])],
-    scratch: [square, square, longest * distances, square, longest * distances],
-  };
-  return runHost("attentionGradient", call, (arrays, [dx, dKeys, dValues], scratch, loops) => {
-    const [x, keys, values] = [arrays[0]!, ...(relative ? arrays.slice(1, 3) : [])];
+function gradient(inputs: tf.Tensor[], options: Options): tf.Tensor[] {
+  const { c, distances, heads } = options, n = inputs[0]!.shape[0]!;
+  const tables = distances > 0 ? [[distances, c / heads], [distances, c / heads]] : [];
+  const { square, byDistance } = sizesOf(options);
+  const scratch = [square, square, byDistance, square, byDistance];
+  const call = { inputs, outputs: [[n, 3 * c], ...tables], scratch };
+  return runHost("attentionGradient", call, (arrays, [dx, dKeys, dValues], work, loops) => {
     const [weights, dy] = arrays.slice(-2) as [Float32Array, Float32Array];
-    const [spare, keep, near, square, dNear] = scratch as [...Triple, Float32Array, Float32Array];
-    const row = 3 * c;
-    if (relative) dKeys!.fill(0), dValues!.fill(0);
-    forEachHead(options, (head) => {
-      const { t, start, from, stride } = head;
-      const at = start * row + from;
-      const [q, k, v] = [0, c, 2 * c].map((shift) => x.subarray(at + shift)) as Triple;
-      const [dq, dk, dv] = [0, c, 2 * c].map((shift) => dx!.subarray(at + shift)) as Triple;
-      const dOut = dy.subarray(start * c + from);
-      const p = kept > 0
-        ? weights.subarray(head.at, head.at + t * stride)
-        : attentionWeights(x, head, { ...options, out: spare, near, keys, loops });
-      // dP = (dO Vᵀ) ⊙ keep, where O = (P ⊙ keep) V.
-      const ds = square.subarray(0, t * stride);
-      const vT = { b: v, bRow: 1, bColumn: row };
-      loops.product({ m: t, n: t, k: d, a: dOut, aRow: c, ...vT, c: ds, cRow: stride });
-      if (relative) {
-        const valuesT = { b: values!, bRow: 1, bColumn: d };
-        loops.product({ m: t, n: distances, k: d, a: dOut, aRow: c, ...valuesT, c: dNear });
-        addByDistance(dNear, ds, { ...head, distances });
-      }
-      const factors = keepFactors(head, { ...options, keep, loops });
-      if (factors !== undefined) loops.multiply(ds, factors, ds);
-      // dS = P ⊙ (dP − Σⱼ dP ⊙ P) / √D
-      const rows = { rows: t, columns: t, stride, causal: causal === true };
-      loops.softmaxGradient(p, ds, rows, 1 / Math.sqrt(d));
-      loops.product({ m: t, n: d, k: t, a: ds, aRow: stride, b: k, bRow: row, c: dq, cRow: row });
-      const dsT = { a: ds, aRow: 1, aColumn: stride };
-      loops.product({ m: t, n: d, k: t, ...dsT, b: q, bRow: row, c: dk, cRow: row });
-      if (factors !== undefined) loops.multiply(p, factors, factors);
-      const used = factors ?? p;
-      const pT = { a: used, aRow: 1, aColumn: stride };
-      loops.product({ m: t, n: d, k: t, ...pT, b: dOut, bRow: c, c: dv, cRow: row });
-      if (!relative) return;
-      const byDistance = { m: distances, n: d, k: t, aRow: 1, aColumn: distances };
-      sumByDistance(used, near, { ...head, distances });
-      const dV = { b: dOut, bRow: c, c: dValues!, accumulate: true };
-      loops.product({ ...byDistance, a: near, ...dV });
-      sumByDistance(ds, dNear, { ...head, distances });
-      loops.product({ ...byDistance, a: dNear, b: q, bRow: row, c: dKeys!, accumulate: true });
-      const dQ = { c: dq, cRow: row, accumulate: true };
-      loops.product({ m: t, n: d, k: distances, a: dNear, b: keys!, ...dQ });
-    });
+    const [qkv, keys, values] = arrays.slice(0, -2);
+    dKeys?.fill(0), dValues?.fill(0);
+    loops.attentionGradient(
+      { ...taskOf(options, work), qkv: qkv!, keys, values },
+      { weights, dy, ds: work[3]!, dNear: work[4]! },
+      { dx: dx!, dKeys, dValues },
+    );
   });
+}
+
+/** Elements of the largest head's weights, and of its scores by distance. */
+function sizesOf({ longest, distances }: Sizes): { square: number; byDistance: number } {
+  return { square: longest * ceil4(longest), byDistance: longest * distances };
+}
+
+function taskOf(
+  { offsets, heads, distances, causal, dropout }: Options,
+  work: Float32Array[],
+): Omit<AttentionTask, "qkv" | "keys" | "values"> {
+  const [weights, used, near] = work as [Float32Array, Float32Array, Float32Array];
+  const drops = dropout !== undefined && dropout.rate > 0
+    ? { rate: dropout.rate, key: dropout.key, first: (dropout.before ?? 0) * heads }
+    : undefined;
+  const room = { weights, used, near };
+  return { offsets, heads, distances, causal: causal === true, dropout: drops, work: room };
 }

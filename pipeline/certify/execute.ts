@@ -13,7 +13,7 @@ import type { Platform } from "../key/platform.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Executor, Watch } from "../run/executor.ts";
 import type { LocalCircumstances } from "../run/executor/local.ts";
-import { makeInstance } from "../run/instance.ts";
+import { makeInstance, takeOutputs } from "../run/instance.ts";
 import { Tail } from "../run/logs.ts";
 import { writeModules } from "../store/code.ts";
 import { LocalStore } from "../store/local_store.ts";
@@ -120,11 +120,10 @@ export class Place {
       pin: (name, value) => pins.check(name, value),
     };
     try {
-      return await makeInstance(
-        { instance, key, bundle, platform, outputs, folder, scratch, mirror },
-        { store: this.#content, workspace },
-        { executor, watch, signal },
-      );
+      const order = { instance, key, bundle, platform, outputs, folder, scratch, mirror };
+      const places = { store: this.#content, workspace };
+      const made = await makeInstance(order, places, { executor, watch, signal });
+      return { outputs: await takeOutputs(order, made, this.#content), metrics: made.metrics };
     } catch (error) {
       throw signal.aborted || !(error instanceof StageError)
         ? error

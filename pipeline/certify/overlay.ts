@@ -58,7 +58,10 @@ export class Overlay implements BlobStore {
 
   /** Where the bytes of a blob are. */
   async pathOf(digest: Sha256): Promise<string> {
-    return (await this.#holding(digest)).blobPath(digest);
+    const store = await this.#holding(digest);
+    // What is in a shared cache is fetched first.
+    await store.check(digest);
+    return store.blobPath(digest);
   }
 
   async #holding(digest: Sha256): Promise<LocalStore> {

@@ -8,13 +8,15 @@ import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
 import { lookAt, statOf } from "../files.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
-import { LockstepError } from "../errors.ts";
+import { LockstepError, UsageError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { unpublish } from "../run/publish.ts";
+import { holdOffRemovalToRead } from "../store/removal_lock.ts";
 import { holdForRepair } from "../store/run_lock.ts";
 import { hasRun } from "../views/audit/records.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { codeOf, namedBy, type Trace } from "../store/trace.ts";
+import type { Comparison } from "./audit_against.ts";
 import { duration, wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import { reproduce } from "./reproduce.ts";
@@ -30,11 +32,19 @@ export async function audit(project: Project, options: Options, print: Print): P
         'reproduce" first',
     );
   }
+  if (options.repair && (options.against ?? options.key) !== undefined) {
+    throw new UsageError(
+      "Cannot repair with --against or --key: what a commit or a signature says can't be made again; " +
+        "audit so first, repair without them",
+    );
+  }
   const store = new LocalStore(join(outputs, "store"), { reading: !options.repair });
   try {
     const audited = { project, outputs, store };
     if (options.repair) return await repair(audited, options, print);
-    return isSound((await look(audited, options, print)).findings) ? 0 : 1;
+    const { findings } = await look(audited, options, print);
+    const others = await lookElsewhere(audited, options, print);
+    return isSound([...findings, ...others]) ? 0 : 1;
   } finally {
     store.close();
   }
@@ -157,7 +167,7 @@ async function dropLost(
     if (!trace) continue;
     const code = codeOf(trace);
     if (holdsCode(store, code)) await keepCode({ store, workspace: store }, code);
-    if (await isWhole(trace, store) || named.has(key)) continue;
+    if (trace.received || await isWhole(trace, store) || named.has(key)) continue;
     store.setAsideTrace(key, "what it names is lost");
     report(
       `set aside the trace of ${trace.instance}, ${key}: what it names is lost, and no run as it ` +
@@ -189,44 +199,77 @@ async function look(
   options: Options,
   print: Print,
 ): Promise<AuditResult> {
+  const held = await holdOffRemovalToRead(store);
   const begun = performance.now();
-  const result = await auditStore(project.root, outputs, store);
+  const result = await auditStore(project.root, outputs, store).finally(() => held.release());
   const seconds = Math.round(performance.now() - begun) / 1000;
   if (options.json) printEvents(result, seconds, print);
   else printText(result, seconds, { options, print: wrapping(print) });
   return result;
 }
 
+/** What of locks and files is not as a commit has it, or not signed. */
+async function lookElsewhere(
+  { project, outputs, store }: Audited,
+  options: Options,
+  print: Print,
+): Promise<readonly Finding[]> {
+  const { against, key } = options;
+  if (against === undefined && key === undefined) return [];
+  const { auditAgainst, auditSignatures } = await import("./audit_against.ts");
+  const found: Finding[] = [];
+  const take = ({ findings, note }: Comparison) => {
+    if (options.json) {
+      for (const one of findings) print(JSON.stringify({ event: "finding", ...one }));
+    } else printFindings(findings, wrapping(print));
+    if (options.json) say(options, print, "note", note);
+    else wrapping(print)(`note      ${note}`);
+    found.push(...findings);
+  };
+  if (against !== undefined) {
+    take(await auditAgainst(against, { root: project.root, outputs, store }));
+  }
+  if (key !== undefined) take(await auditSignatures(project.root, key));
+  return found;
+}
+
 function printEvents(result: AuditResult, seconds: number, print: Print): void {
-  const { findings, files, bytes, unchecked, others } = result;
+  const { findings, files, bytes, unchecked, others, elsewhere } = result;
   for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
   const unlike = others.map(({ trace }) => trace.instance);
   const counts = { findings: findings.length, files, bytes };
-  print(JSON.stringify({ event: "audit", ...counts, unchecked, unlike, seconds }));
+  print(JSON.stringify({ event: "audit", ...counts, unchecked, unlike, elsewhere, seconds }));
 }
 
 function printText(
-  { findings, files, bytes, unchecked, others }: AuditResult,
+  { findings, files, bytes, unchecked, others, elsewhere }: AuditResult,
   seconds: number,
   { options, print }: { readonly options: Options; readonly print: Print },
 ): void {
   const bad = findings.filter(({ problem }) => problem !== "leftover");
-  for (const { problem, what, path, instances, message } of bad) {
+  printFindings(bad, print);
+  const note = (text: string) => options.quiet || print(`note      ${text}`);
+  for (const { trace } of others) {
+    note(`${trace.instance} was made twice under one key, with other bits; both are kept`);
+  }
+  for (const lock of unchecked) note(`${lock} was not checked: its run is not in this store`);
+  if (elsewhere > 0) {
+    note(`${elsewhere} blobs of results that came from a cache were not fetched, and not checked`);
+  }
+  const leftovers = findings.length - bad.length;
+  if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
+  const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
+  print(bad.length === 0 ? `sound     ${size}` : `unsound   ${bad.length} findings; ${size}`);
+}
+
+function printFindings(findings: readonly Finding[], print: Print): void {
+  for (const { problem, what, path, instances, message } of findings) {
     const [first, ...rest] = instances;
     const whose = first === undefined
       ? ""
       : `, of ${first}${rest.length > 0 ? ` and ${rest.length} more` : ""}`;
     print(`${problem.padEnd(8)}  ${what}${whose}\n          ${path}\n          ${message}`);
   }
-  const note = (text: string) => options.quiet || print(`note      ${text}`);
-  for (const { trace } of others) {
-    note(`${trace.instance} was made twice under one key, with other bits; both are kept`);
-  }
-  for (const lock of unchecked) note(`${lock} was not checked: its run is not in this store`);
-  const leftovers = findings.length - bad.length;
-  if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
-  const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
-  print(bad.length === 0 ? `sound     ${size}` : `unsound   ${bad.length} findings; ${size}`);
 }
 
 function setAside(

@@ -10,13 +10,14 @@ import type { Json } from "../key/canonical.ts";
 import { taggedHash } from "../key/hash.ts";
 import { type Instance, upstream } from "../plan/graph.ts";
 import { type Decision, estimate, plan } from "../plan/plan.ts";
+import { holdForRun } from "../store/run_lock.ts";
 import { Pace } from "../views/pace.ts";
 import { interruptible } from "./interrupt.ts";
 import { duration } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { runGraph } from "./run_graph.ts";
-import type { Session } from "./session.ts";
+import { sealed, type Session } from "./session.ts";
 
 /** How long an instance runs at most. */
 const MAX_MS = 20_000;
@@ -42,6 +43,18 @@ export interface CalibrateOptions {
 
 /** The session with what was found out; `undefined` if that was interrupted. */
 export async function calibrate(
+  opened: Session,
+  o: CalibrateOptions,
+): Promise<Session | undefined> {
+  const held = holdForRun(opened.store);
+  try {
+    return await tryAll(await sealed(opened, o.options), o);
+  } finally {
+    held.release();
+  }
+}
+
+async function tryAll(
   session: Session,
   { project, options, print }: CalibrateOptions,
 ): Promise<Session | undefined> {

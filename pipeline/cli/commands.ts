@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES } from "../key/platform.ts";
 import { BACKENDS } from "../stage.ts";
 
@@ -22,6 +23,8 @@ export interface Operand {
   readonly values?: Values;
   /** Whether the command does without. */
   readonly optional?: boolean;
+  /** Whether there may be several. */
+  readonly repeated?: boolean;
 }
 
 interface CommandSpec {
@@ -46,10 +49,18 @@ const SPECS = {
     summary: "list a run's metrics, a row for each instance; by default the latest run's",
     operands: [{ name: "RUN", values: "files", optional: true }],
   },
-  export: { summary: "copy an artifact out of the store, verified", operands: [INSTANCE] },
+  export: {
+    summary: "copy an artifact out of the store, verified, or describe a run for others' tools",
+    operands: [INSTANCE],
+  },
+  sign: {
+    summary: "sign a file, such as a lock, with an Ed25519 key, or check what was signed",
+    operands: [{ name: "FILE", values: "files" }],
+  },
   graph: { summary: "draw the stages and what feeds them, as Mermaid or DOT" },
   diff: {
-    summary: "compare two runs, each a lock file, a run's name (fusion.smoke) or a git revision",
+    summary:
+      "compare two runs, each a lock file, a run's name (fusion.smoke), a tag or a git revision",
     operands: [{ name: "A", values: "files" }, { name: "B", values: "files" }],
   },
   trace: {
@@ -68,6 +79,30 @@ const SPECS = {
   selfaudit: {
     summary: "edit and alter a copy of the project; say whether just those react that must",
   },
+  bundle: {
+    summary:
+      "write the audit file of a run: lock, traces, code, metrics, tables and small artifacts",
+    operands: [{ name: "EXPERIMENT[.PROFILE]", values: "experiments", optional: true }],
+  },
+  verify: {
+    summary:
+      "check an audit file: every digest, every key, and that tables and verdicts come out again",
+    operands: [
+      { name: "FILE", values: "files" },
+      { name: "INSTANCE", values: "instances", optional: true, repeated: true },
+    ],
+  },
+  gc: {
+    summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
+  },
+  tag: {
+    summary: "keep a run under a name; without one, list the tags",
+    operands: [{ name: "NAME", optional: true }],
+  },
+  push: {
+    summary: "put a run's results, or with --all the whole store's, into a shared cache",
+  },
+  pull: { summary: "fetch what a shared cache has of a run, artifacts too" },
   serve: { summary: "show outputs/ and the progress of runs in a browser, on this machine only" },
   doctor: { summary: "say what this machine has, whether it computes rightly, and how fast" },
   new: {
@@ -118,37 +153,74 @@ const STORED = [
   "audit",
   "certify",
   "selfaudit",
+  "gc",
+  "tag",
+  "sign",
+  "bundle",
+  "verify",
+  "push",
+  "pull",
   "serve",
 ] as const;
+/** The commands that may ask a shared cache. */
+const CACHED = [...RUNS, "audit", "push", "pull"] as const;
 
 /** The formats that a command can print, the default first. */
-export const FORMATS = { metrics: ["table", "csv", "json"], graph: ["mermaid", "dot"] } as const;
+export const FORMATS = {
+  metrics: ["table", "csv", "json"],
+  graph: ["mermaid", "dot"],
+  export: ["artifact", "crate", "slsa", "sbom"],
+} as const;
 
 /** The options by name. */
 export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "certify", "selfaudit", "graph", "diff"],
+    commands: [
+      ...RUNS,
+      ...RECORDS,
+      "certify",
+      "selfaudit",
+      "graph",
+      "diff",
+      "tag",
+      "bundle",
+      "verify",
+      "push",
+      "pull",
+    ],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "certify", "selfaudit", "graph", "diff"],
+    commands: [
+      ...RUNS,
+      ...RECORDS,
+      "certify",
+      "selfaudit",
+      "graph",
+      "diff",
+      "tag",
+      "bundle",
+      "verify",
+      "push",
+      "pull",
+    ],
     values: "profiles",
   },
   set: {
     argument: "PATH=VALUE",
     help:
       "change a value for this run: STAGE.PARAM, AXIS.VALUE.STAGE.PARAM, grid.AXIS, define.NAME",
-    commands: [...RUNS, "certify", "graph"],
+    commands: [...RUNS, "certify", "graph", "pull"],
     repeated: true,
   },
   only: {
     argument: "GLOB",
     help: "only these instances and what they need: train, train/short, **/0",
-    commands: ["reproduce", "plan", "metrics", "graph"],
+    commands: ["reproduce", "plan", "metrics", "graph", "pull"],
     repeated: true,
     values: "instances",
   },
@@ -166,15 +238,22 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute, or what doctor examines (default: auto)",
-    commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor"],
+    commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
   },
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: [...RUNS, "certify", "selfaudit"],
+    commands: [...RUNS, "certify", "selfaudit", "pull"],
     values: "files",
   },
+  cache: {
+    argument: "URL",
+    help:
+      "take results from this shared cache, http(s)://… or s3://BUCKET/PREFIX (or LOCKSTEP_CACHE)",
+    commands: CACHED,
+  },
+  push: { help: "put what this run makes into the cache too", commands: ["reproduce"] },
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
@@ -190,8 +269,8 @@ export const FLAGS = {
     commands: ["reproduce"],
   },
   all: {
-    help: "every instance, not only a line for each stage",
-    commands: ["reproduce", "plan", "graph"],
+    help: "every instance, not only a line for each stage; push: every result of the store",
+    commands: ["reproduce", "plan", "graph", "push"],
   },
   calibrate: {
     help:
@@ -202,8 +281,11 @@ export const FLAGS = {
   follow: { help: "go on printing while it runs", commands: ["logs"] },
   format: {
     argument: "FORMAT",
-    help: "metrics: table (the default), csv or json; graph: mermaid (the default) or dot",
-    commands: ["metrics", "graph"],
+    help:
+      "metrics: table (the default), csv or json; graph: mermaid (the default) or dot; export: " +
+      "artifact (the default) or, of a run or tag instead of an instance, crate (Workflow Run " +
+      "RO-Crate), slsa (in-toto statements) or sbom (CycloneDX)",
+    commands: ["metrics", "graph", "export"],
     values: FORMATS,
   },
   times: {
@@ -227,7 +309,23 @@ export const FLAGS = {
   to: {
     argument: "PATH",
     help: "file to write; for a folder output a folder",
-    commands: ["export"],
+    commands: ["export", "bundle"],
+    values: "files",
+  },
+  largest: {
+    argument: "SIZE",
+    help:
+      "leave larger artifacts out, 500kB, 20MB (default: 1MB), but for what tables and verdicts are made from",
+    commands: ["bundle"],
+  },
+  checkout: {
+    help: "hold the file to this checkout too: its lock of the run, and the code of its stages",
+    commands: ["verify"],
+  },
+  lock: {
+    argument: "FILE",
+    help: "a lock that the run's must equal, such as that of a commit you trust",
+    commands: ["verify"],
     values: "files",
   },
   output: {
@@ -235,12 +333,46 @@ export const FLAGS = {
     help: "output of the instance, if it has several",
     commands: ["export"],
   },
-  overwrite: { help: "replace what is at --to", commands: ["export"] },
+  key: {
+    argument: "FILE",
+    help:
+      "Ed25519 key in PEM: the private one signs, the public one checks; audit: every lock must " +
+      "be signed by it",
+    commands: ["export", "sign", "audit"],
+    values: "files",
+  },
+  check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },
+  overwrite: {
+    help: "replace what is at --to or --page, or the tag of that name",
+    commands: ["export", "tag", "bundle", "verify"],
+  },
+  delete: { help: "remove what gc lists, or the tag", commands: ["gc", "tag"] },
+  latest: {
+    argument: "N",
+    help: "of the recorded runs only the last N keep all they made (default: each does)",
+    commands: ["gc"],
+  },
+  include: {
+    argument: ON_REQUEST.join("|"),
+    help:
+      "remove this too, which nothing can make again: states that interrupted instances go on " +
+      "from, files that were set aside",
+    commands: ["gc"],
+    repeated: true,
+    values: ON_REQUEST,
+  },
   repair: { help: "set damaged files aside and make only those again", commands: ["audit"] },
+  against: {
+    argument: "COMMIT",
+    help: "compare locks, the latest runs' results and what of outputs/ is in git with a commit",
+    commands: ["audit"],
+  },
   page: {
     argument: "FILE",
-    help: "write the comparison, or the audit, as an HTML page too",
-    commands: ["diff", "selfaudit"],
+    help:
+      "HTML page to write: of diff, the comparison; of selfaudit, what it found; of verify, one that " +
+      "runs the instances named (and no FILE) again in a browser, from the latest run",
+    commands: ["diff", "selfaudit", "verify"],
     values: "files",
   },
   port: {

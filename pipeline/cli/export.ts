@@ -1,5 +1,6 @@
 /**
- * `export INSTANCE --to PATH`: copies an artifact out of the store, verified on the way.
+ * `export INSTANCE --to PATH`: copies an artifact out of the store, verified on the way. With `--format` it
+ * describes a run instead.
  *
  * @module
  */
@@ -25,6 +26,10 @@ export async function exportArtifact(
   options: Options,
   print: Print,
 ): Promise<void> {
+  if (options.format !== "artifact") {
+    const { exportRun } = await import("./export_run.ts");
+    return await exportRun(project, options, print);
+  }
   const wiring = await openExperiment(project, options);
   const { name: instance } = instanceOf(wiring, options);
   const { to } = options;

@@ -8,6 +8,7 @@ import { join, relative } from "node:path";
 import type { Listener } from "../event.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Instance } from "../plan/graph.ts";
+import { isPublished } from "../plan/plan.ts";
 import {
   type Publications,
   publish,
@@ -17,6 +18,7 @@ import {
   type Results,
 } from "../run/publish.ts";
 import type { RunOutcome } from "../run/run.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
@@ -42,6 +44,7 @@ export async function pagesIfUpToDate(
     if (decision.action !== "cached") return undefined;
     results.set(instance, decision);
   }
+  if (!await isHere(session.store, results)) return undefined;
   const whole = session.graph === session.all;
   const lock = lockDigest(project, session);
   if (!isRecorded(session.latest, { results, whole, lock })) return undefined;
@@ -51,6 +54,17 @@ export async function pagesIfUpToDate(
     placesOf(session),
   );
   return published && pagesOf(session, published);
+}
+
+/** Whether what results publish is in the store: of what was received it may be in a cache alone. */
+async function isHere(store: ArtifactStore, results: Results): Promise<boolean> {
+  for (const [instance, { outputs }] of results) {
+    if (!isPublished(instance)) continue;
+    for (const output of Object.values(outputs)) {
+      if (await store.checkOutput(output) !== "ok") return false;
+    }
+  }
+  return true;
 }
 
 /** Keys by instance: of a run that is not whole, those that the last one had besides. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 
 /**
  * The commit whose files a run took, with `, edited` where some differ from it; locks count no more than
@@ -13,6 +13,10 @@ import { join, relative, resolve } from "node:path";
 export async function revisionOf(root: string, outputs: string): Promise<string | undefined> {
   const commit = commitOf(root);
   if (commit === undefined) return undefined;
+  // A copy that the repository around it ignores is no part of it.
+  if (await git(root, ["ls-files", "--cached", "--others", "--exclude-standard"]) === "") {
+    return undefined;
+  }
   const results = relative(root, outputs);
   const paths = [".", ":!lock"];
   // Git refuses a path that is not in the repository.
@@ -36,7 +40,10 @@ export function commitOf(root: string): string | undefined {
 
 /** Git's files that say which commit is checked out, whether they are there or not. */
 export function commitFiles(root: string): string[] {
-  return Object.values(filesOf(root));
+  return [
+    ...foldersUpTo(root).map((folder) => join(folder, "HEAD")),
+    ...Object.values(filesOf(root)),
+  ];
 }
 
 interface GitFiles {
@@ -47,7 +54,7 @@ interface GitFiles {
 }
 
 function filesOf(root: string): GitFiles {
-  const folder = gitFolder(join(root, ".git"));
+  const folder = foldersUpTo(root).at(-1)!;
   const head = join(folder, "HEAD");
   const branch = /^ref: (.*)$/.exec(read(head) ?? "")?.[1];
   // A worktree has a HEAD of its own and shares branches with the repository.
@@ -57,6 +64,15 @@ function filesOf(root: string): GitFiles {
     ...(branch === undefined ? {} : { branch: join(common, branch) }),
     packed: join(common, "packed-refs"),
   };
+}
+
+/** Where git's files may be, from the project's folder up to the first that has them. */
+function foldersUpTo(root: string): string[] {
+  const folder = gitFolder(join(root, ".git"));
+  const above = dirname(root);
+  return above === root || read(join(folder, "HEAD")) !== undefined
+    ? [folder]
+    : [folder, ...foldersUpTo(above)];
 }
 
 /** The folder of git's files: `.git`, or the one that a file of that name points to. */

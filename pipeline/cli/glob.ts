@@ -5,11 +5,10 @@
  */
 import { suggestion } from "../suggestion.ts";
 import { ConfigError } from "../errors.ts";
+import { expressionOf } from "../pattern.ts";
 
 /**
- * A predicate for names that match any of the patterns. `*` matches any characters within a
- * segment, `**` for any segments; a pattern also takes everything below what it names, so that
- * `train/short` takes `train/short/wide/0`.
+ * A predicate for names that match any of the patterns, as {@linkcode expressionOf} says.
  *
  * @throws {ConfigError} If a pattern matches none of the names.
  */
@@ -19,10 +18,7 @@ export function matcher(
   what: string,
 ): (name: string) => boolean {
   const expressions = patterns.map((pattern) => {
-    const source = pattern.replace(/\/$/, "").split("/").map((segment) =>
-      segment === "**" ? ".*" : segment.split("*").map(escape).join("[^/]*")
-    ).join("/").replaceAll(".*/", "(?:.*/)?");
-    const expression = new RegExp(`^${source}(?:/.*)?$`);
+    const expression = expressionOf(pattern);
     if (!names.some((name) => expression.test(name))) {
       throw new ConfigError(
         `Cannot use ${what} ${pattern}: it matches no instance${suggestion(pattern, names)}`,
@@ -31,8 +27,4 @@ export function matcher(
     return expression;
   });
   return (name) => expressions.some((expression) => expression.test(name));
-}
-
-function escape(text: string): string {
-  return text.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
 }

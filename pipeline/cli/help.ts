@@ -70,7 +70,10 @@ function usage(command: Command): string {
   const operands = COMMANDS[command].operands ?? [];
   return [
     command,
-    ...operands.map(({ name, optional }) => optional ? `[${name}]` : name),
+    ...operands.map(({ name, optional, repeated }) => {
+      const whole = repeated ? `${name}...` : name;
+      return optional ? `[${whole}]` : whole;
+    }),
   ].join(" ");
 }
 

@@ -5,8 +5,10 @@
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { UsageError } from "../errors.ts";
+import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
 import { type Backend, BACKENDS } from "../stage.ts";
+import { addressText, parseAddress } from "../store/remote/address.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
 
@@ -23,6 +25,10 @@ export interface Options {
   readonly force: readonly string[];
   readonly backend: BackendChoice;
   readonly mirror?: string;
+  /** The address of a shared cache. */
+  readonly cache?: string;
+  /** Whether results are put there. */
+  readonly push: boolean;
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
@@ -40,13 +46,25 @@ export interface Options {
   readonly also: readonly Backend[];
   readonly to?: string;
   readonly output?: string;
+  readonly key?: string;
+  /** A git revision. */
+  readonly against?: string;
+  readonly check: boolean;
   readonly overwrite: boolean;
+  readonly delete: boolean;
+  /** How many recorded runs keep all that they made. */
+  readonly latest: number;
+  readonly include: readonly string[];
   readonly repair: boolean;
   readonly outputs?: string;
   readonly quiet: boolean;
   readonly json: boolean;
   readonly page?: string;
   readonly port: number;
+  /** Bytes. */
+  readonly largest: number;
+  readonly lock?: string;
+  readonly checkout: boolean;
 }
 
 const NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
@@ -112,7 +130,8 @@ function checkOperands(command: Command, operands: readonly string[]): void {
   const taken = COMMANDS[command].operands ?? [];
   // The command itself asks for an instance: it can name one.
   const required = taken.filter(({ optional, values }) => !optional && values !== "instances");
-  if (operands.length >= required.length && operands.length <= taken.length) return;
+  const max = taken.some(({ repeated }) => repeated) ? Infinity : taken.length;
+  if (operands.length >= required.length && operands.length <= max) return;
   const wanted = taken.map(({ name }) => name).join(" and ") || "no arguments";
   const found = operands.join(" ");
   const hint = taken.length === 0 && flag("only").commands.includes(command)
@@ -150,10 +169,23 @@ class Values {
   integer(name: keyof typeof FLAGS, o: { or: number; min: number; max?: number }): number {
     const text = this.text(name);
     const value = Number(text ?? o.or);
-    if (Number.isInteger(value) && value >= o.min && value <= (o.max ?? Infinity)) return value;
+    const isWhole = Number.isInteger(value) || text === undefined;
+    if (isWhole && value >= o.min && value <= (o.max ?? Infinity)) return value;
     throw new UsageError(
       `Cannot use --${name} ${text}: it must be a whole number from ${o.min}` +
         (o.max === undefined ? "" : ` to ${o.max}`),
+    );
+  }
+
+  /** Bytes. */
+  size(name: keyof typeof FLAGS, { or }: { or: number }): number {
+    const text = this.text(name);
+    if (text === undefined) return or;
+    const [, value, unit = ""] = /^(\d+(?:\.\d+)?) ?(B|kB|MB|GB)?$/.exec(text) ?? [];
+    const factor = { "": 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+    if (value !== undefined && factor !== undefined) return Number(value) * factor;
+    throw new UsageError(
+      `Cannot use --${name} ${text}: it must be a size such as 500kB, 20MB or 1GB`,
     );
   }
 
@@ -165,7 +197,11 @@ class Values {
     return this.list(name).map((value) => this.#chosen(name, value, choices));
   }
 
-  #chosen<T extends string>(name: keyof typeof FLAGS, value: string, choices: readonly T[]): T {
+  #chosen<T extends string>(
+    name: keyof typeof FLAGS,
+    value: string,
+    choices: readonly T[],
+  ): T {
     const found = choices.find((choice) => choice === value);
     if (found !== undefined) return found;
     throw new UsageError(
@@ -175,6 +211,13 @@ class Values {
   }
 }
 
+/** The cache of a command that may ask one, as an address that is one. */
+function cacheOf(command: Command, values: Values): string | undefined {
+  if (!flag("cache").commands.includes(command)) return undefined;
+  const text = values.text("cache") ?? (Deno.env.get("LOCKSTEP_CACHE") || undefined);
+  return text && addressText(parseAddress(text));
+}
+
 function parseValues(
   command: Command,
   values: Values,
@@ -182,11 +225,15 @@ function parseValues(
   const texts = {
     experiment: values.text("experiment"),
     mirror: values.text("mirror") ?? Deno.env.get("LOCKSTEP_MIRROR"),
+    cache: cacheOf(command, values),
     outputs: values.text("outputs"),
     page: values.text("page"),
+    lock: values.text("lock"),
     to: values.text("to"),
     output: values.text("output"),
-    format: command === "metrics" || command === "graph"
+    key: values.text("key"),
+    against: values.text("against"),
+    format: command === "metrics" || command === "graph" || command === "export"
       ? values.choice<string>("format", FORMATS[command])
       : undefined,
   };
@@ -194,6 +241,9 @@ function parseValues(
     throw new UsageError(
       "Cannot use --finished with --locked: a lock is of all results; give one of them",
     );
+  }
+  if (values.has("push") && texts.cache === undefined) {
+    throw new UsageError("Cannot use --push: it needs --cache URL, or LOCKSTEP_CACHE");
   }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
@@ -212,14 +262,21 @@ function parseValues(
     seed: values.integer("seed", { or: 0, min: 0 }),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
+    largest: values.size("largest", { or: 1e6 }),
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),
+    push: values.has("push"),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
     calibrate: values.has("calibrate"),
     follow: values.has("follow"),
+    check: values.has("check"),
     overwrite: values.has("overwrite"),
+    checkout: values.has("checkout"),
+    delete: values.has("delete"),
+    latest: values.integer("latest", { or: Infinity, min: 0 }),
+    include: values.choices("include", ON_REQUEST),
     repair: values.has("repair"),
     quiet: values.has("quiet"),
     json: values.has("json"),

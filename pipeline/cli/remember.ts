@@ -8,6 +8,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Event } from "../event.ts";
 import { lookAt, sortedEntries, type Stat, statOf } from "../files.ts";
+import type { Sha256 } from "../key/hash.ts";
 import { describeMachine } from "../key/machine.ts";
 import { platformAtOnce } from "../key/platform.ts";
 import { isSettled } from "../key/source_files.ts";
@@ -89,7 +90,8 @@ async function memoryOf(
     statOf,
   );
   if (sources === undefined) return undefined;
-  const below = await resultsOf(session);
+  const looked = await resultsOf(session);
+  const below = looked.paths.map((path) => relative(outputs, path));
   const results = stampsOf(below, since, (path) => lookAt(join(outputs, path))?.stat);
   if (results === undefined) return undefined;
   const isMeasured = graph.some(({ node }) =>
@@ -107,6 +109,7 @@ async function memoryOf(
       // Left where the catalogue is in use, or its process was killed.
       ...["wal", "shm", "journal"].map((suffix) => join(outputs, `${CATALOGUE}-${suffix}`)),
       ...configs.filter((path) => !lookAt(path)),
+      ...looked.absent,
     ],
     sources,
     results,
@@ -186,8 +189,10 @@ function* below(
   }
 }
 
-/** What the plan and the end of the run looked at, below `outputs`. */
-async function resultsOf(session: Session): Promise<Set<string>> {
+/** What the plan and the end of the run looked at, and what of results was received is not here. */
+async function resultsOf(
+  session: Session,
+): Promise<{ readonly paths: readonly string[]; readonly absent: readonly string[] }> {
   const { name, outputs, store, decisions } = session;
   const code = join(store.root, "code");
   const paths = [
@@ -200,16 +205,20 @@ async function resultsOf(session: Session): Promise<Set<string>> {
     ]
       .map((path) => join(outputs, path)),
   ];
+  const absent: string[] = [];
+  const addBlob = (digest: Sha256): boolean => {
+    const path = store.blobPath(digest);
+    const isHere = lookAt(path) !== undefined;
+    (isHere ? paths : absent).push(path);
+    return isHere;
+  };
   for (const decision of decisions.values()) {
     if (decision.action !== "cached") throw new Error("Something is to be done");
     paths.push(store.tracePath(decision.key));
     for (const { kind, sha256 } of Object.values(decision.outputs)) {
-      paths.push(store.blobPath(sha256));
-      if (kind === "file") continue;
-      for (const file of Object.values((await store.manifest(sha256))!)) {
-        paths.push(store.blobPath(file.sha256));
-      }
+      if (!addBlob(sha256) || kind === "file") continue;
+      for (const file of Object.values((await store.manifest(sha256))!)) addBlob(file.sha256);
     }
   }
-  return new Set(paths.map((path) => relative(outputs, path)));
+  return { paths, absent };
 }

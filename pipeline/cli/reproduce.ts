@@ -6,6 +6,7 @@
 import type { Event, Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
+import { settleCache } from "./cache.ts";
 import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import { leftOutNote } from "./left_out_note.ts";
@@ -58,6 +59,10 @@ async function carryOut(request: Request): Promise<number> {
       said.push({ event: "damaged", path, message });
       listener({ event: "damaged", path, message });
     },
+    onNote(message) {
+      said.push({ event: "note", message });
+      listener({ event: "note", message });
+    },
   });
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
@@ -78,7 +83,9 @@ async function carryOut(request: Request): Promise<number> {
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
-    begun?.end();
+    await begun?.end();
+    const traffic = session.cached && await settleCache(session.cached, request.signal);
+    if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
     if (hadNothingToDo) {
@@ -91,7 +98,7 @@ async function carryOut(request: Request): Promise<number> {
   }
 }
 
-/** Keeps a repair out, plans by sealed traces alone and shows watchers what goes on. */
+/** Keeps a repair out, claims what it counts on, plans by sealed traces alone and shows watchers what goes on. */
 async function begin(quick: Session, options: Options) {
   const held = holdForRun(quick.store);
   const session = await sealed(quick, options);
@@ -99,8 +106,9 @@ async function begin(quick: Session, options: Options) {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
   });
-  const end = () => {
+  const end = async () => {
     live.close();
+    await session.claims.close();
     held.release();
   };
   return { session, live, end };

@@ -25,18 +25,20 @@ export interface RunGraphOptions {
 
 /** Runs all instances of a graph for which there is no result yet. */
 export async function runGraph(session: Session, o: RunGraphOptions): Promise<RunOutcome> {
-  const { name, store, executor, bundles, platform, planInput, secondsOf, experiment } = session;
+  const { name, store, claims, executor, bundles, platform, planInput, secondsOf } = session;
+  const { mirror, modified } = session.experiment;
   return await run(o.graph, o.decisions, {
     name,
     store,
     workspace: store,
+    claims,
     executor,
     bundles,
     platform,
     planInput,
     jobs: o.jobs,
-    mirror: experiment.mirror,
-    pins: new Pins(o.root, { keep: o.keepPins && !experiment.modified }),
+    mirror,
+    pins: new Pins(o.root, { keep: o.keepPins && !modified }),
     secondsOf,
     listener: o.listener,
     failFast: o.failFast,

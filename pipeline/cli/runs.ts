@@ -9,6 +9,7 @@ import { latestNames, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { type Lock, type LockEntry, lockName, parseLock, toEntry } from "../store/lockfile.ts";
 import type { Sha256 } from "../key/hash.ts";
+import { readTag, tagNames } from "../store/tags.ts";
 import type { Trace } from "../store/trace.ts";
 import { suggestion } from "../suggestion.ts";
 import type { Side } from "../views/diff/sides.ts";
@@ -24,7 +25,7 @@ export interface Place {
 }
 
 /**
- * The run that an operand names: a lock file, else a recorded run, else a git revision.
+ * The run that an operand names: a lock file, else a recorded run, else a tag, else a git revision.
  *
  * @throws {UsageError} If it is none of these.
  */
@@ -37,15 +38,19 @@ export async function findRun(operand: string, place: Place): Promise<Side> {
   const recorded = store && latestNames(store).includes(operand)
     ? readLatest(operand, store)
     : undefined;
-  if (store && recorded) return await recordedSide(operand, recorded.keys, store);
+  if (store && recorded) {
+    return await recordedSide(`${operand}, as it last ran here`, recorded.keys, store);
+  }
+  const tagged = store && tagNames(store).includes(operand) ? readTag(operand, store) : undefined;
+  if (store && tagged) return await recordedSide(`tag ${operand}`, tagged.keys, store);
   const commit = await git(project.root, [
     ...["rev-parse", "--verify", "--quiet", "--end-of-options"],
     `${operand}^{commit}`,
   ]);
   if (commit !== undefined) return await lockedSide(operand, commit.trim(), place);
-  const known = store ? latestNames(store) : [];
+  const known = store ? [...latestNames(store), ...tagNames(store)] : [];
   throw new UsageError(
-    `Cannot use "${operand}": it must be a lock file, a run recorded in the store or a git ` +
+    `Cannot use "${operand}": it must be a lock file, a run recorded in the store, a tag or a git ` +
       `revision, and is none${suggestion(operand, known)}`,
   );
 }
@@ -72,7 +77,7 @@ async function withTraces(
 }
 
 async function recordedSide(
-  name: string,
+  label: string,
   keys: Readonly<Record<string, Sha256>>,
   store: LocalStore,
 ): Promise<Side> {
@@ -82,14 +87,14 @@ async function recordedSide(
     const trace = await store.trace(key);
     if (!trace) {
       throw new UsageError(
-        `Cannot use "${name}": every result of it must be in the store, and the trace of ` +
+        `Cannot use ${label}: every result of it must be in the store, and the trace of ` +
           `${instance} is not; run "deno task audit --repair"`,
       );
     }
     traces.set(instance, trace);
     lock.set(instance, toEntry(trace));
   }
-  return { label: `${name}, as it last ran here`, lock, traces };
+  return { label, lock, traces };
 }
 
 /** A lock as of a git revision: of the backend asked for, else of the latest run's, else the shared one. */

@@ -5,7 +5,7 @@
  */
 import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
-import { loadBundles } from "../store/code.ts";
+import { codeDigests, loadBundles } from "../store/code.ts";
 import { stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -16,9 +16,12 @@ import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
+import { Claims } from "../store/claims.ts";
 import { checkPublishPaths } from "../run/publish.ts";
 import { statOf } from "../files.ts";
-import { LocalStore, type StoreOptions } from "../store/local_store.ts";
+import { LocalStore } from "../store/local_store.ts";
+import type { CachedStore } from "../store/remote/cached_store.ts";
+import { type OpenOptions, openStoreWithCache } from "./cache.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
@@ -29,6 +32,10 @@ export interface Session extends Wiring {
   /** What `--only` leaves of it. */
   readonly graph: Graph;
   readonly store: LocalStore;
+  /** The store, where a cache is behind it. */
+  readonly cached?: CachedStore;
+  /** What it counts on once it acts: see {@linkcode sealed}. */
+  readonly claims: Claims;
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly executor: Executor;
@@ -50,12 +57,16 @@ export function outputsFolder(project: Project, options: Options): string {
 }
 
 /** How commands open a store that they only read: damage is reported and left as it is. */
-export function reading(options: Options, print: Print): StoreOptions {
+export function reading(options: Options, print: Print): OpenOptions {
   return {
     reading: true,
     onDamage(path, message) {
       if (options.json) print(JSON.stringify({ event: "damaged", path, message }));
       else console.error(`damaged: ${path}: ${message}`);
+    },
+    onNote(message) {
+      if (options.json) print(JSON.stringify({ event: "note", message }));
+      else console.error(`note: ${message}`);
     },
   };
 }
@@ -78,7 +89,7 @@ export function openStore(
 export async function openSession(
   project: Project,
   options: Options,
-  storeOptions: StoreOptions = {},
+  storeOptions: OpenOptions = {},
 ): Promise<Session> {
   const wiring = await openExperiment(project, options);
   const { name, all } = wiring;
@@ -93,7 +104,8 @@ export async function openSession(
   const executor = new LocalExecutor();
   const asked = numeric ? options.backend : "wasm";
   const platform = await executor.platform(asked);
-  const store = new LocalStore(join(outputs, "store"), storeOptions);
+  const opened = await openStoreWithCache(join(outputs, "store"), options, storeOptions);
+  const { store } = opened;
   const stages = new Set([...used.values()].map((stage) => stage.name));
   const bundles = await loadBundles(project.root, [...stages], store);
   store.catalog.readAhead(name);
@@ -118,7 +130,8 @@ export async function openSession(
   return {
     ...wiring,
     ...planned,
-    store,
+    ...opened,
+    claims: new Claims(opened.store),
     outputs,
     bundles,
     executor,
@@ -145,19 +158,36 @@ async function planGraph(
 
 /**
  * The session with the plan made from sealed traces alone. The catalogue may only say that there is
- * nothing to do: whoever runs an instance, publishes or writes a record takes this.
+ * nothing to do: whoever runs an instance, publishes or writes a record takes this. What it counts on
+ * is claimed from then on, and must be given up.
  */
 export async function sealed(session: Session, options: Options): Promise<Session> {
-  const { store, secondsOf } = session;
-  const planInput: PlanInput = {
-    ...session.planInput,
-    outputs: (key, how) => sealedOutputs(store, key, how),
+  const { store, claims, secondsOf, name } = session;
+  const find = (key: Sha256, how: { readonly whole: boolean }) => {
+    claims.claim(key);
+    return sealedOutputs(store, key, how);
   };
-  const planned = await planGraph(session.graph, planInput, options);
-  const expected = estimate(planned.decisions, secondsOf, options.jobs);
-  // What the catalogue took for finished, and is not, is missing besides.
-  const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
-  return { ...session, ...planned, planInput, leftOut, estimate: expected };
+  return await claims.keep(async () => {
+    // The record may have been shortened meanwhile, and is what the run's own is made from.
+    const latest = readLatest(name, store);
+    for (const key of Object.values(latest?.keys ?? {})) claims.claim(key);
+    for (const bundle of session.bundles.values()) {
+      for (const digest of codeDigests(store, bundle)) claims.claim(digest);
+    }
+    const planned = await planGraph(
+      session.graph,
+      { ...session.planInput, outputs: find },
+      options,
+    );
+    const expected = estimate(planned.decisions, secondsOf, options.jobs);
+    // What the catalogue took for finished, and is not, is missing besides.
+    const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
+    const planInput: PlanInput = {
+      ...session.planInput,
+      outputs: (key, how) => claims.keep(() => find(key, how)),
+    };
+    return { ...session, ...planned, latest, planInput, leftOut, estimate: expected };
+  });
 }
 
 /**
@@ -175,6 +205,7 @@ export async function withSession<T>(
   try {
     return await use(session);
   } finally {
+    await session.claims.close();
     session.store.close();
   }
 }

@@ -3,17 +3,10 @@
  *
  * @module
  */
-import {
-  allTraces,
-  ancestry,
-  inputsOf,
-  type Makers,
-  makersOf,
-  manifestsOf,
-} from "../views/ancestry.ts";
+import { allTraces, ancestry, type Makers, makersOf, manifestsOf } from "../views/ancestry.ts";
 import { LockstepError, UsageError } from "../errors.ts";
 import { shorten } from "../key/shorten.ts";
-import type { Trace } from "../store/trace.ts";
+import { inputsOf, type Trace } from "../store/trace.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";

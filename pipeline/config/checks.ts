@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { ConfigError } from "../errors.ts";
 import { nearName, suggestion } from "../suggestion.ts";
-import { type Locate, valueAt } from "./document.ts";
+import { type Locate, type Path, valueAt } from "./document.ts";
 import { isMap, type Layer } from "./layer.ts";
 import type { ExperimentFile } from "./schema.ts";
 
@@ -15,7 +15,6 @@ interface Known {
   readonly file: ExperimentFile;
   /** Of this run: all layers' grids merged. */
   readonly grid: Readonly<Record<string, readonly (string | number)[]>>;
-  readonly exclude: readonly Readonly<Record<string, readonly unknown[]>>[];
   readonly locate: Locate;
 }
 
@@ -42,7 +41,7 @@ export function checkLayers(
   checkReferred(set, layers, known);
   const used = new Set(Object.values(known.file.stages).flatMap(({ each }) => each));
   for (const axis of Object.keys(known.grid)) checkAxis(axis, used, known);
-  checkExclude(known);
+  for (const layer of layers) checkExclude(layer, known);
 }
 
 /** The values for which a file changes params. */
@@ -185,26 +184,28 @@ export function knownAxes(
 
 /**
  * An exclusion must name axes and values that there are: of this run's grid, or of one that the file
- * has for another profile.
+ * has for another profile. The file's is checked also where a profile has its own.
  */
-function checkExclude({ file, grid, exclude, locate }: Known): void {
-  const axes = Object.keys(grid);
+function checkExclude(layer: Layer, { file, grid, locate }: Known): void {
   const values = knownAxes(file, grid);
-  for (const [index, entry] of exclude.entries()) {
+  const axes = Object.keys(values);
+  for (const [index, entry] of (layer.exclude ?? []).entries()) {
     for (const [axis, excluded] of Object.entries(entry)) {
-      const path = ["exclude", index, axis];
+      const refuse = (path: Path, what: string) => {
+        const full = ["exclude", index, axis, ...path];
+        return new ConfigError(layer.locate(full, what) ?? locate(full, what));
+      };
       if (!axes.includes(axis)) {
-        throw new ConfigError(locate(path, `no grid axis "${axis}"${suggestion(axis, axes)}`));
+        throw refuse([], `no grid axis "${axis}"${suggestion(axis, axes)}`);
       }
       const known = new Set(values[axis]);
-      const position = excluded.findIndex((value) => !known.has(String(value)));
+      const all = [excluded].flat().map(String);
+      const position = all.findIndex((value) => !known.has(value));
       if (position < 0) continue;
-      const value = String(excluded[position]);
-      throw new ConfigError(
-        locate(
-          [...path, position],
-          `"${value}" is no value of grid.${axis}${suggestion(value, [...known])}`,
-        ),
+      const near = suggestion(all[position]!, [...known]);
+      throw refuse(
+        Array.isArray(excluded) ? [position] : [],
+        `"${all[position]}" is no value of grid.${axis}${near}`,
       );
     }
   }

@@ -72,7 +72,7 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     stages: options.stages,
     locate,
   });
-  checkLayers(layers, { file, grid, exclude, locate });
+  checkLayers(layers, { file, grid, locate });
   checkReferences(nodes, locate);
   const mirror = resolveMirror(
     options.root,
@@ -119,9 +119,9 @@ function layersOf(
   const stages = Object.fromEntries(
     Object.entries(file.stages).map(([node, { params }]) => [node, { params }]),
   );
-  const { define, axes, grid } = file;
+  const { define, axes, grid, exclude } = file;
   return [
-    documentLayer(document, [], { define, axes, grid, stages }),
+    documentLayer(document, [], { define, axes, grid, exclude, stages }),
     documentLayer(document, ["profiles", options.profile], profile),
     optionLayer(options.set, file),
   ];

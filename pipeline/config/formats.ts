@@ -53,7 +53,12 @@ const CSV: Format = {
     });
   },
   place({ text }, [record, ...key]) {
-    return { line: recordsOf(text)[record === undefined ? 0 : Number(record) + 1]?.line, key };
+    const records = recordsOf(text);
+    const names = records.slice(0, 1).flatMap((header) => parseRecord(header).fields);
+    // What no record has is missing in the header.
+    const isMissing = key.length > 0 && !names.includes(String(key[0]));
+    const at = record === undefined || isMissing ? 0 : Number(record) + 1;
+    return { line: records[at]?.line, key };
   },
 };
 

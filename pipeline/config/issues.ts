@@ -7,7 +7,7 @@ import { z } from "zod";
 import { ConfigError } from "../errors.ts";
 import { yamlNumber } from "../key/canonical.ts";
 import type { Violation } from "../stage.ts";
-import { clip, nearName, suggestion } from "../suggestion.ts";
+import { clip, nearest, nearName, suggestion } from "../suggestion.ts";
 import { type Path, valueAt } from "./document.ts";
 
 /** All violations of a schema by a value. */
@@ -17,17 +17,22 @@ export function violations(schema: z.ZodType, value: unknown, error: z.ZodError)
 
 const MAX_SHOWN = 20;
 
-/** The error that lists violations, equal ones once; `place` says where each is. */
+/**
+ * The error that lists violations, equal ones once, though several references lead there; `place` says
+ * where each is.
+ */
 export function broken<T>(found: readonly T[], place: (violation: T) => string): ConfigError {
-  const lines = new Set<string>();
+  const messages = new Map<string, string>();
   let more = found.length;
   for (const violation of found) {
-    if (lines.size === MAX_SHOWN) break;
-    lines.add(place(violation));
+    if (messages.size === MAX_SHOWN) break;
+    const message = place(violation);
+    const [written = ""] = message.split("\n  from ");
+    if (!messages.has(written)) messages.set(written, message);
     more--;
   }
-  if (more > 0) lines.add(`and ${more} more`);
-  return new ConfigError([...lines].join("\n"));
+  const lines = [...messages.values()];
+  return new ConfigError([...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"));
 }
 
 /** Types as people call them. */
@@ -67,8 +72,13 @@ function describe(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): V
       const rule = issue.issues[0]?.message ?? "must be another name";
       return [{ path, message: `a name here ${rule}, found "${clip(String(path.at(-1)))}"` }];
     }
-    case "invalid_type":
-      return [{ path, message: `must be ${typeName(issue.expected, found)}, found ${shown}` }];
+    case "invalid_type": {
+      const near = found === undefined ? misspelt(schema, value, path) : "";
+      return [{
+        path,
+        message: `must be ${typeName(issue.expected, found)}, found ${shown}${near}`,
+      }];
+    }
     case "invalid_union": {
       if (issue.errors.length === 0) {
         // Of a union that one key decides, what that may be; the library's types lack it.
@@ -128,21 +138,36 @@ function written(value: unknown): string {
   return typeof value === "number" ? yamlNumber(value) : clip(JSON.stringify(value));
 }
 
+/** Where any key is taken, none is unknown: the key that one which is missing may be written as. */
+function misspelt(schema: z.ZodType, value: unknown, path: Path): string {
+  const [above, name] = [path.slice(0, -1), String(path.at(-1))];
+  const found = objectsAt(schema, above);
+  if (!found.some(({ def }) => def.catchall instanceof z.ZodUnknown)) return "";
+  const known = keysAt(schema, above);
+  const others = Object.keys(valueAt(value, above) ?? {}).filter((key) => !known.includes(key));
+  const near = nearest(name, others);
+  return near === undefined ? "" : `; "${clip(near)}" is near`;
+}
+
 /** The keys an object schema knows at a path; none where it takes any. */
 function keysAt(schema: z.ZodType, path: Path): string[] {
+  return [...new Set(objectsAt(schema, path).flatMap(({ shape }) => Object.keys(shape)))];
+}
+
+/** The schemas that an object at a path may have. */
+function objectsAt(schema: z.ZodType, path: Path): z.ZodObject[] {
   const found = inner(schema);
   if (found instanceof z.ZodUnion) {
-    const keys = found.options.flatMap((option) => keysAt(option as z.ZodType, path));
-    return [...new Set(keys)];
+    return found.options.flatMap((option) => objectsAt(option as z.ZodType, path));
   }
   const [step, ...rest] = path;
-  if (step === undefined) return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+  if (step === undefined) return found instanceof z.ZodObject ? [found] : [];
   if (found instanceof z.ZodObject) {
     const own = found.shape[step] as z.ZodType | undefined;
-    return own ? keysAt(own, rest) : [];
+    return own ? objectsAt(own, rest) : [];
   }
-  if (found instanceof z.ZodRecord) return keysAt(found.valueType as z.ZodType, rest);
-  return found instanceof z.ZodArray ? keysAt(found.element as z.ZodType, rest) : [];
+  if (found instanceof z.ZodRecord) return objectsAt(found.valueType as z.ZodType, rest);
+  return found instanceof z.ZodArray ? objectsAt(found.element as z.ZodType, rest) : [];
 }
 
 function inner(schema: z.ZodType): z.ZodType {

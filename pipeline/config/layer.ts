@@ -21,6 +21,7 @@ export interface Layer {
   readonly axes?: Readonly<Record<string, Readonly<Record<string, Values | null>>>> | undefined;
   readonly grid?: Readonly<Record<string, readonly (string | number)[]>> | undefined;
   readonly stages?: Readonly<Record<string, { readonly params: Values }>> | undefined;
+  readonly exclude?: ExperimentFile["exclude"] | undefined;
   /** Describes the place of a value of this layer, for messages; `undefined` if it has none. */
   locate(path: Path, what: string): string | undefined;
 }

@@ -100,11 +100,12 @@ function bindInputs(
   return inputs;
 }
 
-/** @throws {ConfigError} If an input names no output. */
+/** @throws {ConfigError} If an input names no output, or one of other content than it takes. */
 export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate): void {
   for (const node of nodes.values()) {
     for (const [input, references] of Object.entries(node.inputs)) {
       const path = ["stages", node.name, "inputs", input];
+      const { content } = node.stage.inputs[input]!;
       for (const { node: from, output } of references) {
         const upstream = nodes.get(from);
         if (!upstream) {
@@ -118,9 +119,28 @@ export function checkReferences(nodes: ReadonlyMap<string, Node>, locate: Locate
             locate(path, `stage "${from}" has no output "${output}"${suggestion(output, known)}`),
           );
         }
+        const found = upstream.stage.outputs[output]!.content;
+        if (content === undefined || content === found) continue;
+        const fit = outputsOf(content, nodes);
+        throw new ConfigError(
+          locate(
+            path,
+            `must be wired to ${content}, found "${from}.${output}"` +
+              (fit.length > 0 ? `; outputs with ${content}: ${fit.join(", ")}` : ""),
+          ),
+        );
       }
     }
   }
+}
+
+/** All outputs of some content, as inputs name them. */
+function outputsOf(content: string, nodes: ReadonlyMap<string, Node>): string[] {
+  return [...nodes.values()].flatMap(({ name, stage }) =>
+    Object.entries(stage.outputs).flatMap(([output, spec]) =>
+      spec.content === content ? [`${name}.${output}`] : []
+    )
+  );
 }
 
 /**

@@ -60,7 +60,7 @@ export async function outputsOf(
 }
 
 /** Whether copies of its outputs are published: then they are about to be read whole. */
-function isPublished({ node }: Instance): boolean {
+export function isPublished({ node }: Instance): boolean {
   const { outputs } = node.stage;
   for (const name in outputs) if (outputs[name]!.publish) return true;
   return false;
@@ -92,23 +92,43 @@ export async function plan(graph: Graph, input: PlanInput): Promise<Map<Instance
     if (decision?.action !== "cached") throw new Error(`No outputs of ${from.name} are known`);
     return decision.outputs;
   };
-  for (const instance of graph) {
-    const isPending = (from: Instance) => decisions.get(from)?.action !== "cached";
-    const pending = isAnyUpstream(instance, isPending)
-      ? [...upstream(instance)].filter(isPending)
-      : [];
-    decisions.set(
-      instance,
-      pending.length === 0 ? await decide(instance, outputs, input) : {
-        action: "wait",
-        upstream: pending.map((from) => from.name),
-        reason: `after ${pending[0]!.name}${
-          pending.length > 1 ? ` and ${pending.length - 1} more` : ""
-        }`,
-      },
-    );
+  const isPending = (from: Instance) => decisions.get(from)?.action !== "cached";
+  for (const level of levels(graph)) {
+    // Together: a store may have to ask for each key over a network.
+    const decided = await Promise.all(level.map((instance): Promise<Decision> | Decision => {
+      const pending = isAnyUpstream(instance, isPending)
+        ? [...upstream(instance)].filter(isPending)
+        : [];
+      return pending.length === 0 ? decide(instance, outputs, input) : waiting(pending);
+    }));
+    level.forEach((instance, index) => decisions.set(instance, decided[index]!));
   }
-  return decisions;
+  return new Map(graph.map((instance) => [instance, decisions.get(instance)!]));
+}
+
+function waiting(pending: readonly Instance[]): Decision {
+  const more = pending.length > 1 ? ` and ${pending.length - 1} more` : "";
+  return {
+    action: "wait",
+    upstream: pending.map((from) => from.name),
+    reason: `after ${pending[0]!.name}${more}`,
+  };
+}
+
+/** Instances that need nothing, then those that need but such, and so on. */
+function levels(graph: Graph): Instance[][] {
+  const found: Instance[][] = [];
+  const heights = new Map<Instance, number>();
+  for (const instance of graph) {
+    let height = 0;
+    isAnyUpstream(instance, (from) => {
+      height = Math.max(height, heights.get(from)! + 1);
+      return false;
+    });
+    heights.set(instance, height);
+    (found[height] ??= []).push(instance);
+  }
+  return found;
 }
 
 /** The named difference to an earlier trace, in one line. */

@@ -5,7 +5,13 @@
  */
 import type { Experiment } from "../config/experiment.ts";
 import { broken } from "../config/issues.ts";
-import type { Feed, Names, Surroundings, Violation } from "../stage.ts";
+import {
+  type Feed,
+  type Names,
+  type Surroundings,
+  tablesTogether,
+  type Violation,
+} from "../stage.ts";
 import type { Graph, Instance } from "./graph.ts";
 
 /** What an instance is in the midst of. */
@@ -40,11 +46,23 @@ export function surroundingsOf(
 }
 
 /** What an output measures, with what it gathered. */
-function measuresOf(nodes: Experiment["nodes"], name: string, output: string): Names {
-  const { stage, inputs } = nodes.get(name)!;
+function measuresOf(nodes: Experiment["nodes"], name: string, output: string): Feed["measures"] {
+  const { stage, inputs, each } = nodes.get(name)!;
   const { measures = {}, gathers } = stage.outputs[output]!;
+  // What is measured beside each other has its own coordinates.
+  const beside = Object.keys(inputs).filter((input) => stage.inputs[input]!.many)
+    .flatMap((input) => inputs[input]!.flatMap(({ node }) => nodes.get(node)!.each));
+  const own = Object.entries(measures).map(([table, columns]) => {
+    const axes = columns.includes("*") ? [...each, ...beside] : each;
+    return {
+      [table]: { axes, columns: columns.filter((name) => name !== "*" && !axes.includes(name)) },
+    };
+  });
   const gathered = gathers === undefined ? [] : inputs[gathers] ?? [];
-  return together([measures, ...gathered.map((own) => measuresOf(nodes, own.node, own.output))]);
+  return tablesTogether([
+    ...own,
+    ...gathered.map((each) => measuresOf(nodes, each.node, each.output)),
+  ]);
 }
 
 /** Each name of each kind once. */

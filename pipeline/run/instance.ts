@@ -15,7 +15,7 @@ import type { Access, Stage } from "../stage.ts";
 import type { BlobStore } from "../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../store/trace.ts";
 import { checkpointPath, makeFolder, type Workspace } from "../store/workspace.ts";
-import type { Executor, Reach, Task, TaskInput, Watch } from "./executor.ts";
+import type { Executor, Metrics, Reach, Task, TaskInput, Watch } from "./executor.ts";
 import type { Scratch } from "./scratch.ts";
 import { requirePlatform } from "./same_platform.ts";
 
@@ -53,10 +53,17 @@ export interface Places {
   readonly workspace: Workspace;
 }
 
+/** What a stage left in its folder. */
+export interface Made {
+  /** Output name to path. */
+  readonly paths: Task["outputs"];
+  readonly metrics: Metrics;
+}
+
 /**
- * Runs the stage and stores what it wrote.
+ * Runs the stage.
  *
- * @throws {StageError} If the stage fails or leaves an output unwritten.
+ * @throws {StageError} If the stage fails.
  * @throws {InputChangedError} If an input's content changed meanwhile: the result counts for nothing.
  */
 export async function makeInstance(
@@ -67,7 +74,7 @@ export async function makeInstance(
     readonly watch: Omit<Watch, "platform">;
     readonly signal: AbortSignal;
   },
-): Promise<{ outputs: Trace["outputs"]; metrics: Record<string, number> }> {
+): Promise<Made> {
   const { instance } = order;
   const { stage } = instance.node;
   const { task, reach } = await prepare(order, { store, workspace });
@@ -83,18 +90,31 @@ export async function makeInstance(
         `output of ${from.name} did; run again, which makes that again first`,
     );
   }
+  return { paths: task.outputs, metrics };
+}
+
+/**
+ * Stores what a stage wrote.
+ *
+ * @throws {StageError} If it left an output unwritten.
+ */
+export async function takeOutputs(
+  { instance: { node: { stage } }, folder }: Order,
+  { paths }: Made,
+  store: BlobStore,
+): Promise<Trace["outputs"]> {
   // What a stage made read-only can be taken out all the same.
-  openFolders(join(order.folder, "outputs"));
+  openFolders(join(folder, "outputs"));
   const outputs: Record<string, OutputRecord> = {};
   for (const [name, { kind, exactness }] of Object.entries(stage.outputs)) {
-    const path = task.outputs[name]!;
+    const path = paths[name]!;
     outputs[name] = {
       ...await takeOutput(path, { kind, stage: stage.name, name }, store),
       kind,
       exactness,
     };
   }
-  return { outputs, metrics };
+  return outputs;
 }
 
 /** Puts into the folder of an instance what its stage finds there, and says what it may reach. */

@@ -8,17 +8,26 @@ import type { Bundle } from "../key/bundle_format.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
-import { damagedInputs, madeOn, makeInstance } from "./instance.ts";
+import {
+  damagedInputs,
+  type Made,
+  madeOn,
+  makeInstance,
+  type Order,
+  takeOutputs,
+} from "./instance.ts";
 import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
+import type { Ingredients } from "../key/ingredients.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
-import type { ArtifactStore } from "../store/artifact_store.ts";
+import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
 import { keepCode } from "../store/code.ts";
+import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
 import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
@@ -29,6 +38,8 @@ export interface RunOptions {
   readonly name: string;
   readonly store: ArtifactStore;
   readonly workspace: Workspace;
+  /** What it counts on, and what it makes. */
+  readonly claims: Claims;
   readonly executor: Executor;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
@@ -97,6 +108,16 @@ export async function run(
   } finally {
     scratch.close();
   }
+}
+
+/** An instance that has run, besides what it left. */
+interface Begun {
+  readonly ingredients: Ingredients;
+  /** What it saw of downloads, by name. */
+  readonly seen: ReadonlyMap<string, string>;
+  readonly started: Date;
+  /** What `performance.now()` gave when it began. */
+  readonly clock: number;
 }
 
 const LOCK_POLL_MS = 50;
@@ -240,11 +261,12 @@ class Runner {
     decision: Extract<Decision, { action: "run" }>,
     upstream: Upstream,
   ): Promise<Set<Instance> | Owner> {
-    const { planInput, store, workspace } = this.#options;
+    const { planInput, store, workspace, claims } = this.#options;
     this.#signal.throwIfAborted();
     const lock = await tryLock(locksFolder(workspace), decision.key);
     if (!isHeld(lock)) return lock;
     try {
+      if (planInput.forced(instance)) await claims.keep(() => claims.claim(decision.key));
       const outputs = planInput.forced(instance)
         ? undefined
         : await outputsOf(instance, decision.key, planInput);
@@ -278,45 +300,28 @@ class Runner {
     const started = new Date();
     const clock = performance.now();
     const seen = new Map<string, string>();
+    const order: Order = {
+      ...{ instance, key, bundle, platform, outputs: outputsOf, folder, scratch, mirror },
+    };
     try {
-      const { outputs, metrics } = await makeInstance(
-        { instance, key, bundle, platform, outputs: outputsOf, folder, scratch, mirror },
-        { store, workspace },
-        {
-          executor,
-          watch: {
-            progress: (progress) =>
-              listener({ event: "progress", instance: instance.name, ...progress }),
-            pin(name, value) {
-              pins.check(name, value);
-              seen.set(name, value);
-            },
-            log(text) {
-              log.write(text);
-              listener({ event: "log", instance: instance.name, text });
-            },
+      const made = await makeInstance(order, { store, workspace }, {
+        executor,
+        watch: {
+          progress: (progress) =>
+            listener({ event: "progress", instance: instance.name, ...progress }),
+          pin(name, value) {
+            pins.check(name, value);
+            seen.set(name, value);
           },
-          signal: this.#signal,
+          log(text) {
+            log.write(text);
+            listener({ event: "log", instance: instance.name, text });
+          },
         },
-      );
-      await keepCode({ store, workspace }, bundle);
-      for (const message of pins.add(seen)) {
-        listener({ event: "lock", path: PINS_FILE, message, holds: true });
-      }
-      const seconds = Math.round(performance.now() - clock) / 1000;
-      const put = await store.putTrace({
-        key,
-        instance: instance.name,
-        stage: instance.node.stage.name,
-        run: this.#options.name,
-        ingredients,
-        sources: bundle.sources,
-        outputs,
-        metrics,
-        started: started.toISOString(),
-        seconds,
-        machine: madeOn(platform, instance.node.stage),
+        signal: this.#signal,
       });
+      const { metrics } = made;
+      const { put, seconds } = await this.#keep(order, made, { ingredients, seen, started, clock });
       if (instance.node.stage.checkpoints) {
         scratch.remove(checkpointPath(workspace, key));
       }
@@ -333,5 +338,34 @@ class Runner {
       scratch.remove(folder);
       if (instance.node.stage.checkpoints) await dropCheckpoints(workspace, key);
     }
+  }
+
+  /** Stores what an instance made. Until its trace names that, it belongs to nothing. */
+  #keep(order: Order, made: Made, begun: Begun): Promise<{ put: PutTrace; seconds: number }> {
+    const { listener, store, workspace, claims, pins, name, platform } = this.#options;
+    const { instance: { name: instance, node: { stage } }, key, bundle } = order;
+    return claims.keep(async () => {
+      const outputs = await takeOutputs(order, made, store);
+      await keepCode({ store, workspace }, bundle);
+      for (const message of pins.add(begun.seen)) {
+        listener({ event: "lock", path: PINS_FILE, message, holds: true });
+      }
+      claims.claim(key);
+      const seconds = Math.round(performance.now() - begun.clock) / 1000;
+      const put = await store.putTrace({
+        key,
+        instance,
+        stage: stage.name,
+        run: name,
+        ingredients: begun.ingredients,
+        sources: bundle.sources,
+        outputs,
+        metrics: made.metrics,
+        started: begun.started.toISOString(),
+        seconds,
+        machine: madeOn(platform, stage),
+      });
+      return { put, seconds };
+    });
   }
 }

@@ -81,6 +81,8 @@ export async function sealedOutputs(
 ): Promise<FoundOutputs> {
   const trace = await store.trace(key);
   if (!trace) return "absent";
+  // What it names is looked at by whoever reads it.
+  if (trace.received && !whole) return trace.outputs;
   for (const output of Object.values(trace.outputs)) {
     const state = whole ? await store.verifyOutput(output) : await store.checkOutput(output);
     if (state !== "ok") return "lost";

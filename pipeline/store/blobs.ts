@@ -97,13 +97,17 @@ export class Blobs {
     return text === undefined ? undefined : toManifest(text);
   }
 
-  /** Takes a finished file. A blob that is already there is replaced, which mends a damaged one. */
-  putFile(path: string): { sha256: Sha256; bytes: number } {
+  /**
+   * Takes a finished file. A blob that is already there is replaced, which mends a damaged one.
+   *
+   * @param known Its digest, if it was hashed while it was written.
+   */
+  putFile(path: string, known?: Sha256): { sha256: Sha256; bytes: number } {
     // A copy of an input is read-only, as that is.
     Deno.chmodSync(path, 0o644);
     using file = Deno.openSync(path, { read: true, write: true });
     file.syncSync();
-    const digest = hashFile(path);
+    const digest = known ?? hashFile(path);
     Deno.chmodSync(path, 0o444);
     const target = this.path(digest);
     makeFolder(this.#workspace, dirname(target));

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
-import { lookAt, readBytes } from "../files.ts";
+import { lookAt, readBytes, sortedEntries } from "../files.ts";
 import { type Bundle, BUNDLE_FORMAT, PACKAGES_FOLDER } from "../key/bundle_format.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
 import { Recheck, type SourceFiles, type SourceRecord } from "../key/source_files.ts";
@@ -167,11 +167,26 @@ function readManifest(workspace: Workspace, digest: Sha256): Manifest {
   throw new LockstepError(`Cannot run the code ${digest}: it must be a manifest, and is none`);
 }
 
-/** The digests of a bundle's modules and manifest. */
-function digestsOf(workspace: Workspace, { code, packages }: Modules): Sha256[] {
+/**
+ * The digests of a bundle's modules and manifest.
+ *
+ * @throws {LockstepError} If the manifest is not where bundles are kept.
+ */
+export function codeDigests(workspace: Workspace, { code, packages }: Modules): Sha256[] {
   if (packages === undefined) return [code];
   const modules = Object.values(readManifest(workspace, packages));
   return [code, packages, ...modules.map(({ sha256 }) => sha256)];
+}
+
+/** The digests of all code that stages have as they were last bundled. */
+export function currentCode(workspace: Workspace): Set<Sha256> {
+  const names = sortedEntries(join(workspace.root, "code")).map(({ name }) => name);
+  return new Set(
+    names.filter((name) => name.endsWith(".json")).flatMap((name) => {
+      const bundle = readRecord(workspace, name.slice(0, -5))?.bundle;
+      return bundle && holdsCode(workspace, bundle) ? codeDigests(workspace, bundle) : [];
+    }),
+  );
 }
 
 /** Makes a bundle's modules blobs, for their digests are about to be named by a trace. */
@@ -179,7 +194,7 @@ export async function keepCode(
   { store, workspace }: { readonly store: BlobStore; readonly workspace: Workspace },
   bundle: Modules,
 ): Promise<void> {
-  for (const digest of digestsOf(workspace, bundle)) {
+  for (const digest of codeDigests(workspace, bundle)) {
     if (await store.check(digest) === "ok") continue;
     await store.put(readCode(workspace, digest));
   }
@@ -193,7 +208,7 @@ export function holdsCode(workspace: Workspace, bundle: Modules): boolean {
   if (!isWhole(workspace, bundle.code) || !lookAt(mapPath(workspace, bundle.code))) return false;
   if (bundle.packages === undefined) return true;
   if (!isWhole(workspace, bundle.packages)) return false;
-  return digestsOf(workspace, bundle).every((digest) =>
+  return codeDigests(workspace, bundle).every((digest) =>
     lookAt(codePath(workspace, digest)) !== undefined
   );
 }

@@ -37,15 +37,19 @@ export function latestPath(name: string, { root }: Pick<Workspace, "root">): str
 /** The latest run named `experiment.profile`; `undefined` if none is recorded intact. */
 export function readLatest(name: string, workspace: Workspace): LatestRun | undefined {
   return readSealed(latestPath(name, workspace), {
-    parse: (value) => toLatestRun(value, name),
+    parse: (value) => {
+      const run = toLatestRun(value);
+      return run && `${run.experiment}.${run.profile}` === name ? run : undefined;
+    },
     onDamage: (path, message) => workspace.setAside(path, message),
   });
 }
 
-function toLatestRun(value: unknown, name: string): LatestRun | undefined {
+/** The record of a run that a parsed text holds; `undefined` if it is none. */
+export function toLatestRun(value: unknown): LatestRun | undefined {
   if (!isRecord(value)) return undefined;
   const { experiment, profile, backend, set, mirror, commit, keys, failed, lock } = value;
-  const isRun = `${experiment}.${profile}` === name && isText(backend) && Array.isArray(set) &&
+  const isRun = [experiment, profile, backend].every(isText) && Array.isArray(set) &&
     set.every(isText) && isRecordOf(keys, isDigest) && (mirror === undefined || isText(mirror)) &&
     (commit === undefined || isText(commit)) &&
     (failed === undefined || isRecordOf(failed, isDigest)) &&

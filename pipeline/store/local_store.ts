@@ -12,9 +12,13 @@
  * store/scratch/              private folders of running instances
  * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
+ * store/incoming/             what is being fetched from a shared cache, kept to go on from
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/certificates/         what executions past all caches showed of a key, sealed
+ * store/tags/NAME.json        a run that is kept, sealed
+ * store/claims/               what runs that go on count on
+ * store/removal.lock          held while results are put, or looked at to be reused, or removed
  * store/published.json        what is in outputs/, sealed
  * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
@@ -60,12 +64,14 @@ export interface StoreOptions {
   readonly onDamage?: DamageListener;
 }
 
+/** Where there is no room for what it keeps beside a database, SQLite says no more than this. */
+const NO_ROOM_BESIDE = "disk I/O error";
+
 /** Whether nothing can be written to a place, by permission or for want of room. */
 function isUnwritable(error: unknown): boolean {
-  // Where there is no room for what it keeps beside a database, SQLite says no more than that.
   return isRefused(error) ||
     error instanceof Error &&
-      (refusal(error.message) === "full" || error.message === "disk I/O error");
+      (refusal(error.message) === "full" || error.message === NO_ROOM_BESIDE);
 }
 
 /** An open store. */
@@ -76,6 +82,8 @@ export class LocalStore implements ArtifactStore, Workspace {
   readonly #traces: Traces;
   readonly #onDamage: DamageListener;
   readonly #reading: boolean;
+  /** Outputs that were asked for whole, and are not. */
+  readonly #missed = new Set<Sha256>();
 
   /**
    * Opens the store below a folder, making it if needed.
@@ -90,10 +98,15 @@ export class LocalStore implements ArtifactStore, Workspace {
       for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
       this.catalog = this.#openCatalog();
     } catch (cause) {
+      const found = cause instanceof Error ? cause.message : String(cause);
+      const [rule, todo] = refusal(found) === "full"
+        ? ["have room for what a run writes", "free some,"]
+        : found === NO_ROOM_BESIDE
+        ? ["be a folder with room that this user can write to", "free some, make it writable,"]
+        : ["be a folder this user can write to", "make it writable"];
       throw new LockstepError(
-        `Cannot open the store at ${root}: it must be a folder this user can write to, found ` +
-          `"${cause instanceof Error ? cause.message : cause}"; make it writable or give another ` +
-          `place with --outputs`,
+        `Cannot open the store at ${root}: it must ${rule}, found "${found}"; ${todo} or give ` +
+          "another place with --outputs",
         { cause },
       );
     }
@@ -125,14 +138,30 @@ export class LocalStore implements ArtifactStore, Workspace {
       const outputs = this.#traces.outputs(key);
       if (!outputs) return "absent";
       for (const name in outputs) {
-        if (this.#blobs.outputState(outputs[name]!, { whole: false }) !== "ok") return "lost";
+        if (this.#blobs.outputState(outputs[name]!, { whole: false }) === "ok") continue;
+        return this.#trace(key)?.received ? outputs : "lost";
       }
       return outputs;
     });
   }
 
   trace(key: Sha256): Promise<Trace | undefined> {
-    return Promise.try(() => this.#traces.get(key));
+    return Promise.try(() => this.#trace(key));
+  }
+
+  /** A trace that was received counts without its artifacts, until one is asked for in vain. */
+  #trace(key: Sha256): Trace | undefined {
+    const trace = this.#traces.get(key);
+    if (!trace?.received) return trace;
+    const isMissed = Object.values(trace.outputs).some(({ sha256 }) => this.#missed.has(sha256));
+    if (!isMissed) return trace;
+    const { received: _, ...own } = trace;
+    return own;
+  }
+
+  /** Writes a trace that was received, unless its key has one. */
+  keepReceived(trace: Trace): void {
+    if (!this.#traces.get(trace.key)) this.#traces.put(trace);
   }
 
   putTrace(trace: Trace): Promise<PutTrace> {
@@ -171,11 +200,16 @@ export class LocalStore implements ArtifactStore, Workspace {
   }
 
   verifyOutput(output: Named): Promise<BlobState> {
-    return Promise.try(() => this.#blobs.outputState(output, { whole: true }));
+    return Promise.try(() => {
+      const state = this.#blobs.outputState(output, { whole: true });
+      if (state === "ok") this.#missed.delete(output.sha256);
+      else this.#missed.add(output.sha256);
+      return state;
+    });
   }
 
-  putFile(path: string): Promise<{ sha256: Sha256; bytes: number }> {
-    return Promise.try(() => this.#blobs.putFile(path));
+  putFile(path: string, known?: Sha256): Promise<{ sha256: Sha256; bytes: number }> {
+    return Promise.try(() => this.#blobs.putFile(path, known));
   }
 
   put(content: string | Uint8Array<ArrayBuffer>): Promise<Sha256> {

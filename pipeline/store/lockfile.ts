@@ -45,6 +45,11 @@ export function lockName(run: { experiment: string; profile: string; backend: st
   return `lock/${run.experiment}.${run.profile}${backend}.lock`;
 }
 
+/** Whether a path, `lock/…`, is that of an experiment's lock. */
+export function isExperimentLock(name: string): boolean {
+  return /^lock\/[^/]+\.lock$/.test(name) && !/^lock\/(deno|pins)\.lock$/.test(name);
+}
+
 /** The line of the lock for a trace. */
 export function toEntry({ key, outputs, metrics }: Trace): LockEntry {
   const locked = Object.entries(outputs).map(([name, { exactness, sha256 }]) =>

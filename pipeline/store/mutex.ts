@@ -7,7 +7,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt } from "../files.ts";
+import { isNothing, lookAt } from "../files.ts";
 
 /** Who holds a lock. */
 export interface Owner {
@@ -81,7 +81,12 @@ export function isHeld(lock: HeldLock | Owner): lock is HeldLock {
 export async function isLocked(folder: string, name: string): Promise<boolean> {
   const path = join(folder, name);
   if (lookAt(path)?.kind !== "a file") return false;
-  const file = await Deno.open(path);
+  const file = await Deno.open(path).catch((error) => {
+    // Released since.
+    if (isNothing(error)) return undefined;
+    throw error;
+  });
+  if (!file) return false;
   // Shared, and released with the file: who looks at the same time is not in the way.
   const free = await file.tryLock(false);
   file.close();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Sha256, sha256 } from "../key/hash.ts";
+import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import type { Unlike } from "../event.ts";
 import type { Ingredients } from "../key/ingredients.ts";
@@ -37,6 +37,14 @@ export interface Trace {
   readonly seconds: number;
   /** The computer, and the backend of a numeric stage: for people. */
   readonly machine: Readonly<Record<string, string>>;
+  /** Where it came from, if it was not made here: then what it names may still be there alone. */
+  readonly received?: Received;
+}
+
+/** Where a trace came from. */
+export interface Received {
+  /** A shared cache's address. */
+  readonly from: string;
 }
 
 /** Something a trace names: the code that ran, or an output. */
@@ -46,6 +54,15 @@ export type Named = Pick<OutputRecord, "sha256" | "kind"> & Partial<Pick<OutputR
 export function codeOf({ ingredients }: Trace): { code: Sha256; packages?: Sha256 } {
   const { code, packages } = ingredients as Readonly<Record<string, Sha256>>;
   return { code: code!, ...(packages === undefined ? {} : { packages }) };
+}
+
+/** The digests of a trace's inputs, by the input's name. */
+export function inputsOf(trace: Trace): [string, Sha256][] {
+  return Object.entries(trace.ingredients).flatMap(([name, value]) =>
+    name.startsWith("inputs.") && isSha256(value)
+      ? [[name.slice("inputs.".length), value] as [string, Sha256]]
+      : []
+  );
 }
 
 /** All that a trace names and the store holds for it. */
@@ -104,12 +121,13 @@ export function manifestHash(manifest: Manifest): Sha256 {
 export function toTrace(value: unknown): Trace | undefined {
   if (!isRecord(value)) return undefined;
   const { key, instance, stage, run, started, seconds } = value;
-  const { ingredients, sources, outputs, metrics, machine } = value;
+  const { ingredients, sources, outputs, metrics, machine, received } = value;
   const isTrace = isDigest(key) && [instance, stage, run, started].every(isText) &&
     isCount(seconds) && isRecordOf(ingredients, isText) && isDigest(ingredients["code"]) &&
     (ingredients["packages"] === undefined || isDigest(ingredients["packages"])) &&
     isRecordOf(sources, isDigest) && isRecordOf(outputs, isOutput) &&
-    isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText);
+    isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText) &&
+    (received === undefined || isRecord(received) && isText(received["from"]));
   return isTrace ? value as unknown as Trace : undefined;
 }
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { isSha256, type Sha256 } from "../key/hash.ts";
+import type { Sha256 } from "../key/hash.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
-import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
+import { inputsOf, type Manifest, type OutputRecord, type Trace } from "../store/trace.ts";
 
 /** One way in which a digest came about. */
 export interface Maker {
@@ -63,15 +63,6 @@ export function makersOf(traces: Iterable<Trace>, manifests: Manifests): Makers 
     }
   }
   return makers;
-}
-
-/** The digests of a trace's inputs, by the input's name. */
-export function inputsOf(trace: Trace): [string, Sha256][] {
-  return Object.entries(trace.ingredients).flatMap(([name, value]) =>
-    name.startsWith("inputs.") && isSha256(value)
-      ? [[name.slice("inputs.".length), value] as [string, Sha256]]
-      : []
-  );
 }
 
 /** Traces and all they came from by the newest makers, each once, nearest first. */

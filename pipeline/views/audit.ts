@@ -16,6 +16,7 @@ import {
   auditLocks,
   auditReferences,
   auditRuns,
+  auditTags,
   watchedWorkspace,
 } from "./audit/records.ts";
 import { auditCatalog, auditTraces } from "./audit/traces.ts";
@@ -31,6 +32,8 @@ export interface AuditResult {
   readonly unchecked: readonly string[];
   /** Results that keys have besides their own: their stages do not compute the same each time. */
   readonly others: readonly OtherResult[];
+  /** Blobs that received traces name and that were not fetched. */
+  readonly elsewhere: number;
 }
 
 /** Audits a project's store, locks and outputs. */
@@ -44,8 +47,9 @@ export async function auditStore(
   const runs = auditRuns(audit);
   const publications = readPublications(watchedWorkspace(audit));
   const traces = auditTraces(audit);
-  const { files, manifests } = await auditBlobs(audit, traces);
+  const { files, manifests, elsewhere } = await auditBlobs(audit, traces);
   auditReferences(audit, { runs, traces, publications });
+  auditTags(audit, traces);
   const unchecked = auditLocks(audit, runs, traces);
   auditCode(audit);
   auditCertificates(audit, traces);
@@ -60,5 +64,6 @@ export async function auditStore(
     bytes: sized.reduce((sum, file) => sum + file.bytes, 0),
     unchecked,
     others: traces.others,
+    elsewhere,
   };
 }

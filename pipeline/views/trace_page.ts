@@ -11,7 +11,7 @@
  */
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
-import { allTraces, ancestry, inputsOf, makersOf, manifestsOf } from "./ancestry.ts";
+import { allTraces, ancestry, makersOf, manifestsOf } from "./ancestry.ts";
 import { lookAt, readText } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import type { Certificate } from "../store/certificate.ts";
@@ -23,7 +23,7 @@ import { RUN_FACTS, TRACE_FILES, TRACE_PAGE } from "../store/paths.ts";
 import { readPublications } from "../run/publish.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
-import type { Trace } from "../store/trace.ts";
+import { inputsOf, type Trace } from "../store/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { factsScript } from "./trace_page/facts.ts";
 import { tracePage } from "./trace_page/page.ts";

@@ -4,6 +4,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { openCorpus } from "../../data/corpus.ts";
 import { DataError } from "../../data/lines.ts";
 import type { Description } from "../../data/source.ts";
+import { textOf } from "../../data/text_bytes.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
 const archives = JSON.parse(
@@ -27,7 +28,8 @@ async function documents(name: string, changed: Partial<Description["files"][num
       layout: { documents: "c/{split}/{class}/*.txt" },
       files: [{ name, split: "all", ...changed }],
     }, new Map([[name, path]]));
-    return (await Array.fromAsync(corpus.documents())).flat();
+    const documents = (await Array.fromAsync(corpus.documents())).flat();
+    return documents.map((each) => ({ ...each, text: textOf(each.text) }));
   } finally {
     const left = [...Deno.readDirSync(directory)].map((entry) => entry.name);
     assertEquals(left, [name]);

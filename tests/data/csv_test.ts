@@ -1,19 +1,21 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parse } from "@std/csv";
 import { Counter } from "../../models/random.ts";
-import { type CsvRecord, csvRecords, plainFields } from "../../data/csv.ts";
+import { csvRecords, plainFields } from "../../data/csv.ts";
 import { DataError, decodeText, textLines } from "../../data/lines.ts";
+import { bytesOf, textOf } from "../../data/text_bytes.ts";
 
-async function* bytesOf(text: string, size = 3): AsyncGenerator<Uint8Array, void, undefined> {
+async function* chunksOf(text: string, size = 3): AsyncGenerator<Uint8Array, void, undefined> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += size) {
     yield await Promise.resolve(bytes.slice(at, at + size));
   }
 }
 
-async function records(text: string, separator?: string): Promise<CsvRecord[]> {
-  const lines = textLines(decodeText(bytesOf(text), "a.csv"), "a.csv");
-  return (await Array.fromAsync(csvRecords(lines, { name: "a.csv", separator }))).flat();
+async function records(text: string, separator?: string) {
+  const lines = textLines(chunksOf(text), "a.csv");
+  const records = await Array.fromAsync(csvRecords(lines, { name: "a.csv", separator }));
+  return records.flat().map(({ line, fields }) => ({ line, fields: fields.map(textOf) }));
 }
 
 Deno.test("CSV records keep quoted separators, doubled quotes and newlines, and know their lines", async () => {
@@ -47,8 +49,24 @@ Deno.test("text that is not UTF-8 is refused with the bytes it must be among", a
   );
 });
 
+Deno.test("a line that is not UTF-8 is refused by its number, wherever chunks end", async () => {
+  const bytes = new TextEncoder().encode("\ufeffgröße\nß\n?b\nc\n");
+  bytes[bytes.indexOf(0x3f)] = 0xc3;
+  for (let size = 1; size <= bytes.length; size++) {
+    const chunks = Array.from(
+      { length: Math.ceil(bytes.length / size) },
+      (_, i) => bytes.slice(i * size, (i + 1) * size),
+    );
+    await assertRejects(
+      () => Array.fromAsync(textLines(ReadableStream.from(chunks), "a.txt")),
+      DataError,
+      '"a.txt": line 3 is not UTF-8',
+    );
+  }
+});
+
 Deno.test("a character cut by a chunk's end is decoded whole, one cut by the file's end refused", async () => {
-  const text = await Array.fromAsync(decodeText(bytesOf("ß€😀", 1), "a.txt"));
+  const text = await Array.fromAsync(decodeText(chunksOf("ß€😀", 1), "a.txt"));
   assertEquals(text.join(""), "ß€😀");
   const cut = [Uint8Array.of(0xe2, 0x82)];
   await assertRejects(
@@ -66,10 +84,10 @@ Deno.test("records that are parsed the short way get the fields @std/csv gives t
       .join("");
     // A record as it is cut out of a file: not empty, newlines between quotes only, no CR before.
     if (text === "" || text.includes("\r\n") || /^[^"]*(?:"[^"]*"[^"]*)*\n/.test(text)) continue;
-    const fields = plainFields(text, ",");
+    const fields = plainFields(bytesOf(text), ",");
     if (fields === undefined) continue;
     plain += 1;
-    assertEquals([fields], parse(text), JSON.stringify(text));
+    assertEquals([fields.map(textOf)], parse(text), JSON.stringify(text));
   }
   assert(plain > 2000, `only ${plain} of the records`);
 });

@@ -3,12 +3,10 @@ import { compiledKernels } from "../rig/compile_kernels.ts";
 
 Deno.test("the committed kernels are what their sources compile to", async () => {
   for (const [file, code] of await compiledKernels()) {
-    const committed = Deno.readFileSync(
-      new URL(`../../models/kernels/compiled/${file}`, import.meta.url),
-    );
+    const committed = Deno.readFileSync(new URL(`../../${file}`, import.meta.url));
     assert(
       code.length === committed.length && code.every((byte, i) => byte === committed[i]),
-      `models/kernels/compiled/${file} is of other sources: run deno task kernels`,
+      `${file} is of other sources: run deno task kernels`,
     );
   }
 });

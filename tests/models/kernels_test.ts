@@ -161,20 +161,41 @@ testOn(BACKENDS, "a causal softmax row sees the columns up to its own", () => {
   }
 });
 
-testOn(["wasm", "wasm+fma"], "softmax gradients agree with plain loops", () => {
-  for (const columns of [1, 3, 4, 9, 37, -18]) {
-    const causal = columns < 0, n = causal ? -columns : 5, width = Math.abs(columns);
-    const stride = (width + 3) & ~3, rows = { rows: n, columns: width, stride, causal };
-    const p = drawn("p", n * stride), dx = drawn("dx", n * stride);
-    for (let i = 0; i < p.length; i++) {
-      if (i % stride >= (causal ? Math.floor(i / stride) + 1 : width)) p[i] = 0, dx[i] = NaN;
+testOn(["wasm", "wasm+fma"], "attention and its gradients agree with plain loops", () => {
+  const lengths = [1, 3, 4, 9, 37, 70], offsets = [0];
+  for (const length of lengths) offsets.push(offsets.at(-1)! + length);
+  const n = offsets.at(-1)!, heads = 2, d = 5, c = heads * d, longest = 70, square = longest * 72;
+  const zeros = (length: number) => new Float32Array(length);
+  for (let variant = 0; variant < 16; variant++) {
+    const [causal, drops, relative, kept] = [1, 2, 4, 8].map((bit) => (variant & bit) !== 0);
+    const distances = relative ? 7 : 0, tables = distances * d;
+    const task = { distances, heads, causal: causal!, offsets: Int32Array.from(offsets) };
+    const dropout = drops ? { rate: 0.3, key: streamKey(5, "weights"), first: 6 } : undefined;
+    const inputs = [drawn("qkv", n * 3 * c), drawn("keys", tables), drawn("values", tables)];
+    const arrays = [
+      ...inputs,
+      drawn("dy", n * c),
+      zeros(n * c),
+      zeros(kept ? heads * square * 2 : 0),
+    ]
+      .concat([zeros(n * 3 * c), drawn("dk", tables), drawn("dv", tables)])
+      .concat([square, square, longest * distances, square, longest * distances].map(zeros));
+    const body = (arrays: Float32Array[], loops: Loops) => {
+      const [qkv, keys, values, dy, y, weights, dx, dKeys] = arrays as Tuple;
+      const [dValues, room, used, near, ds, dNear] = arrays.slice(8) as Tuple;
+      const work = { weights: room, used, near };
+      const tables = relative ? { keys, values } : { keys: undefined, values: undefined };
+      const all = { ...task, qkv, ...tables, dropout, work };
+      loops.attention(all, { y, weights });
+      loops.attentionGradient(all, { weights, dy, ds, dNear }, { dx, dKeys, dValues });
+    };
+    const expected = arrays.map((array) => array.slice());
+    body(expected, scalarLoops);
+    const found = withLoops(arrays, body);
+    for (const [i, name] of [[4, "y"], [6, "dx"], [7, "dKeys"], [8, "dValues"]] as const) {
+      const worst = worstRelative(found[i]!, expected[i]!);
+      assert(worst < 2e-6, `${name} of variant ${variant}: ${worst}`);
     }
-    const expected = dx.slice();
-    scalarLoops.softmaxGradient(p, expected, rows, 0.5);
-    const [, found] = withLoops([p, dx], ([p, dx], loops) => {
-      loops.softmaxGradient(p!, dx!, rows, 0.5);
-    });
-    assert(worstRelative(found!, expected) < 1e-6);
   }
 });
 

@@ -116,7 +116,7 @@ Deno.test("a check sees all axes, this run's grid and what feeds each input", as
       output: "scores",
       each: ["size", "seed"],
       at: [{ seed: "7", size }],
-      measures: { runs: ["accuracy"] },
+      measures: { runs: { axes: ["size", "seed"], columns: ["accuracy"] } },
       holds: { part: ["parts_of_2"] },
     }],
   });
@@ -148,7 +148,31 @@ Deno.test("a check sees what an input gathered from further up measures", () => 
   });
   const drawing = [...graph].find(({ node }) => node.name === "draw")!;
   const [feed] = surroundingsOf(drawing, experiment).inputs["all"]!;
-  assertEquals(feed!.measures, { runs: ["accuracy"] });
+  assertEquals(feed!.measures, { runs: { axes: ["size", "seed"], columns: ["accuracy"] } });
+});
+
+Deno.test("what is measured beside each other varies over the axes of all that it takes, other tables of it do not", () => {
+  const time = defineStage({
+    ...{ name: "time", params: z.strictObject({}), inputs: { weights: { many: true } } },
+    outputs: { times: { ...file, measures: { rounds: ["*", "round", "ms"], timing: ["rounds"] } } },
+  });
+  const gather = defineStage({
+    ...{ name: "gather", params: z.strictObject({}), inputs: { all: { many: true } } },
+    outputs: { out: file },
+  });
+  const text = FILE.replace(
+    "profiles:",
+    "  time: { each: [seed], inputs: { weights: measure.weights } }\n" +
+      "  gather: { inputs: { all: time.times } }\nprofiles:",
+  );
+  const files = { "experiment.yaml": text, "rows.csv": "value\n", "text.md": "" };
+  const { experiment, graph } = loadFiles(files, [...stages, time, gather] as Stage[], {});
+  const gathering = [...graph].find(({ node }) => node.name === "gather")!;
+  const [feed] = surroundingsOf(gathering, experiment).inputs["all"]!;
+  assertEquals(feed!.measures, {
+    rounds: { axes: ["seed", "size"], columns: ["round", "ms"] },
+    timing: { axes: ["seed"], columns: ["rounds"] },
+  });
 });
 
 Deno.test("every command refuses what a check finds, before it opens a store", async () => {

@@ -70,6 +70,18 @@ Deno.test("an instance that changes has no certificate, and has it again when it
   assertStringIncludes(project.read(PAGE), "Executions behind it");
 });
 
+Deno.test("gc removes the certificate of a result that it removes, and no other", async () => {
+  using project = toyProject();
+  await project.executed();
+  assertEquals((await project.run(["certify", "word/*", "--times", "1"])).code, 0);
+  project.edit("experiments/toy/experiment.yaml", "text: Ann", "text: Anna");
+  await project.executed();
+  assertEquals((await project.run(["gc", "--delete"])).code, 0);
+  assertStringIncludes(Deno.readTextFileSync(certificateFile(project)), '"word/bob"');
+  const audited = await project.run(["audit"]);
+  assert(audited.code === 0 && !audited.stdout.includes("leftover"), audited.stdout);
+});
+
 Deno.test("a certificate that was altered, or says it is of what it is not, is found and not shown", async () => {
   using project = toyProject();
   await project.executed();

@@ -178,7 +178,10 @@ Deno.test("diff says what an operand must be, and which lock a revision lacks", 
   await commit(project);
   const unknown = await project.run(["diff", "toy.smoek", "HEAD"]);
   assertEquals(unknown.code, 2);
-  assertStringIncludes(unknown.stderr, "must be a lock file, a run recorded in the store or a git");
+  assertStringIncludes(
+    unknown.stderr,
+    "must be a lock file, a run recorded in the store, a tag or a git",
+  );
   assertStringIncludes(unknown.stderr, 'did you mean "toy.smoke"?');
   const lacking = await project.run(["diff", "HEAD", "HEAD", "--profile", "slow"]);
   assertEquals(lacking.code, 2);

@@ -558,20 +558,28 @@ profiles:
       - { s: 4 }
 `;
 
-Deno.test("a value that no grid has is refused in an exclusion", () => {
+Deno.test("a value that no grid has is refused in an exclusion, in the file's also where a profile has its own", () => {
+  for (const profile of ["p", "q"]) {
+    assertThrows(
+      () => load(EXCLUDE, { profile }),
+      ConfigError,
+      'experiments/x/experiment.yaml:5: exclude.1.d.1: "tow" is no value of grid.d; did you mean "two"?',
+    );
+  }
+  const exclude = EXCLUDE.replace("tow", "two");
   assertThrows(
-    () => load(EXCLUDE),
+    () => load(exclude.replace("d: two, s", "b: two, s"), { profile: "q" }),
     ConfigError,
-    'experiments/x/experiment.yaml:5: exclude.1.d.1: "tow" is no value of grid.d; did you mean "two"?',
+    'experiments/x/experiment.yaml:4: exclude.0.b: no grid axis "b"; known: d, s',
   );
   assertThrows(
-    () => load(EXCLUDE, { profile: "r" }),
+    () => load(exclude, { profile: "r" }),
     ConfigError,
     'experiments/x/experiment.yaml:13: profiles.r.exclude.0.s: "4" is no value of grid.s; known: 1, 2, 3',
   );
   // Of another profile's grid, or one that a file changes params for.
-  assertEquals(names(load(EXCLUDE.replace("tow", "two")).graph), []);
-  assertEquals(names(load(EXCLUDE, { profile: "q" }).graph), ["make/one/3", "make/two/3"]);
+  assertEquals(names(load(exclude).graph), []);
+  assertEquals(names(load(exclude, { profile: "q" }).graph), ["make/one/3", "make/two/3"]);
 });
 
 Deno.test("a mirror is a folder or a URL, whoever names it", () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { toyProject } from "../rig/project.ts";
 
@@ -296,7 +296,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a store on a full disk can be read",
+  name:
+    "a store on a full disk can be read; a run says what is missing, and never that it may not write",
   // Only root can mount.
   ignore: Deno.uid() !== 0,
   async fn() {
@@ -324,6 +325,14 @@ Deno.test({
         for (;;) file.writeSync(new Uint8Array(4096));
       });
       assertEquals(await run(), before);
+      const { code, stderr } = await project.run(["reproduce", ...at]);
+      assertEquals(code, 1);
+      assertMatch(stderr, /^Cannot open the store at .*: it must [a-z ]*room[a-z ]*, found "/);
+      assertMatch(stderr, /; free some[a-z, ]* or give another place with --outputs\n$/);
+      const empty = join(small, "other");
+      const first = await project.run(["reproduce", "--outputs", empty]);
+      assertMatch(first.stderr, /room/);
+      assertEquals(first.code, 1);
     } finally {
       await new Deno.Command("umount", { args: [small] }).output();
     }

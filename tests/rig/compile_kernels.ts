@@ -1,24 +1,29 @@
 /**
- * Compiles the loops of `models/kernels/assembly/` to `models/kernels/compiled/`; see `docs/kernels.md`.
+ * Compiles the loops of `models/kernels/assembly/` and `data/assembly/` to `compiled/` beside them; see
+ * `docs/kernels.md`.
  *
  * @module
  */
 import asc from "assemblyscript/asc";
 
-const folder = new URL("../../models/kernels/", import.meta.url);
+const root = new URL("../../", import.meta.url);
+const kernels = "models/kernels";
 
 /** Each compiled file, and what it is compiled from. */
 const COMPILED: Readonly<Record<string, readonly string[]>> = {
-  "strict.wasm": ["loops.ts"],
-  "fused.wasm": ["loops.ts", "--enable", "relaxed-simd", "--use", "FUSED=1"],
-  "averaging.wasm": ["averaging.ts"],
+  [`${kernels}/compiled/strict.wasm`]: [`${kernels}/assembly/loops.ts`],
+  [`${kernels}/compiled/fused.wasm`]: [
+    ...[`${kernels}/assembly/loops.ts`, "--enable", "relaxed-simd", "--use", "FUSED=1"],
+  ],
+  [`${kernels}/compiled/averaging.wasm`]: [`${kernels}/assembly/averaging.ts`],
+  "data/compiled/words.wasm": ["data/assembly/words.ts"],
 };
 
 const OPTIONS = ["-O3", "--enable", "simd", "--noAssert", "--runtime", "stub", "--importMemory"]
   // Of vectors in exports, which there are none of in the entry files.
   .concat(["--initialMemory", "0", "--disableWarning", "112"]);
 
-/** What each file of `compiled/` is to hold. */
+/** What each compiled file is to hold, by its path in the project. */
 export async function compiledKernels(): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   for (const [file, [entry, ...options]] of Object.entries(COMPILED)) {
@@ -26,7 +31,7 @@ export async function compiledKernels(): Promise<Map<string, Uint8Array>> {
     const { error, stderr } = await asc.main([entry!, ...OPTIONS, ...options, "-o", file], {
       readFile: (name) => {
         try {
-          return Deno.readTextFileSync(new URL(`assembly/${name}`, folder));
+          return Deno.readTextFileSync(new URL(name, root));
         } catch {
           return null;
         }
@@ -44,6 +49,6 @@ export async function compiledKernels(): Promise<Map<string, Uint8Array>> {
 
 if (import.meta.main) {
   for (const [file, code] of await compiledKernels()) {
-    Deno.writeFileSync(new URL(`compiled/${file}`, folder), code);
+    Deno.writeFileSync(new URL(file, root), code);
   }
 }

@@ -117,6 +117,7 @@ export async function reproduceHere(
       name: session.name,
       store: session.store,
       workspace: session.store,
+      claims: session.claims,
       executor,
       bundles: session.bundles,
       platform: session.platform,
@@ -133,6 +134,7 @@ export async function reproduceHere(
     await finish(session, ended, { project, options, listener });
     return { executed: named(events, "executed"), events, isRecalled: false };
   } finally {
+    await quick.claims.close();
     quick.store.close();
   }
 }

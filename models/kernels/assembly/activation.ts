@@ -18,7 +18,7 @@ function gauss(z: v128): v128 {
 
 /** Φ(−z) for z ≥ 0, given e^{−z²/2}. */
 function upperTail(z: v128, gauss: v128): v128 {
-  const t = f32x4.div(ONE, madd(f32x4.min(z, SIX), QUARTER, ONE));
+  const t = f32x4.div(ONE, madd(f32x4.pmin(z, SIX), QUARTER, ONE));
   let sum = madd(TAIL_8, t, TAIL_7);
   sum = madd(sum, t, TAIL_6);
   sum = madd(sum, t, TAIL_5);
@@ -31,12 +31,14 @@ function upperTail(z: v128, gauss: v128): v128 {
 }
 
 /** max(x, 0) − |x| Φ(−|x|). */
+
 function geluOf(x: v128): v128 {
   const z = f32x4.abs(x);
-  return nmadd(upperTail(z, gauss(z)), z, f32x4.max(x, ZERO));
+  return nmadd(upperTail(z, gauss(z)), z, f32x4.pmax(ZERO, x));
 }
 
 /** Φ(x) + x e^{−x²/2}/√(2π). */
+
 function slopeOf(x: v128): v128 {
   const z = f32x4.abs(x), power = gauss(z), tail = upperTail(z, power);
   const below = f32x4.lt(x, ZERO);

@@ -10,7 +10,7 @@ function factor(chance: v128, limit: v128, kept: v128): v128 {
 }
 
 /** The factors of elements 32g to 32g + 31, g being `group`; see `keepFactors` in scalar.ts. */
-function keepGroup(
+export function keepGroup(
   out: usize,
   group: u32,
   k0: i32,

@@ -2,10 +2,10 @@
  * Softmax by rows. Rows lie `stride` bytes apart, a multiple of 16; row i has `columns` + i × `growth`
  * columns, and what follows them in the row becomes 0.
  */
-import { exp, largestOf, madd, sumOf } from "./arithmetic";
+import { exp, largestOf, sumOf } from "./arithmetic";
 
 /** All ones in the lanes before `columns`, counted from `column`, the first lane's. */
-function inside(columns: i32, column: i32): v128 {
+export function inside(columns: i32, column: i32): v128 {
   return i32x4.gt_s(i32x4.splat(columns - column), i32x4(0, 1, 2, 3));
 }
 
@@ -25,11 +25,11 @@ export function softmax(
     const whole = columns & -4, rest = inside(columns, whole);
     const end = x + 4 * whole, partial = whole < columns;
     let best = f32x4.splat(LOWEST), at = x;
-    for (; at < end; at += 16) best = f32x4.max(v128.load(at), best);
+    for (; at < end; at += 16) best = f32x4.pmax(v128.load(at), best);
     if (partial) {
-      best = f32x4.max(v128.bitselect(v128.load(at), f32x4.splat(LOWEST), rest), best);
+      best = f32x4.pmax(v128.bitselect(v128.load(at), f32x4.splat(LOWEST), rest), best);
     }
-    best = f32x4.splat(largestOf(best));
+    best = largestOf(best);
     let sum = f32x4.splat(0);
     for (at = x; at < end; at += 16) {
       const power = exp(f32x4.mul(f32x4.sub(v128.load(at), best), factor));
@@ -47,36 +47,5 @@ export function softmax(
     for (let to = x; to < at; to += 16) v128.store(to, f32x4.mul(v128.load(to), inverse));
     for (const next = x + stride; at < next; at += 16) v128.store(at, f32x4.splat(0));
     x += stride, columns += growth;
-  }
-}
-
-/** dx = scale × p ⊙ (dx − Σ dx ⊙ p). */
-export function softmaxGradient(
-  p: usize,
-  dx: usize,
-  rows: i32,
-  columns: i32,
-  growth: i32,
-  stride: i32,
-  scale: f32,
-): void {
-  const factor = f32x4.splat(scale);
-  for (let row = 0; row < rows; row++) {
-    const whole = columns & -4, partial = whole < columns;
-    let sum = f32x4.splat(0), at = 0;
-    for (; at < 4 * whole; at += 16) sum = madd(v128.load(p + at), v128.load(dx + at), sum);
-    if (partial) {
-      const last = v128.and(v128.load(dx + at), inside(columns, whole));
-      v128.store(dx + at, last);
-      sum = madd(v128.load(p + at), last, sum);
-      at += 16;
-    }
-    sum = f32x4.splat(sumOf(sum));
-    for (let to = 0; to < at; to += 16) {
-      const difference = f32x4.sub(v128.load(dx + to), sum);
-      v128.store(dx + to, f32x4.mul(difference, f32x4.mul(v128.load(p + to), factor)));
-    }
-    for (; at < stride; at += 16) v128.store(dx + at, f32x4.splat(0));
-    p += stride, dx += stride, columns += growth;
   }
 }

@@ -12,6 +12,7 @@ import {
   resolvePlatform,
 } from "../../key/platform.ts";
 import type { Execution, Executor, Metrics, Task } from "../executor.ts";
+import { compilerArguments } from "./compiler_flags.ts";
 import { follow } from "./conversation.ts";
 
 const HOST = fileURLToPath(new URL("./host.ts", import.meta.url));
@@ -44,6 +45,7 @@ export class LocalExecutor implements Executor {
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
       // Nothing but the modules that the key names: no package, no configuration, no cache of code.
       ...["--no-npm", "--no-remote", "--no-config", "--no-lock", "--no-code-cache"],
+      ...await compilerArguments(task.backend),
       ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
       ...flags,

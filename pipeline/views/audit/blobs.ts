@@ -23,11 +23,15 @@ interface Use {
   bytes?: number;
 }
 
-/** Hashes every blob that a trace names. Returns what was looked at, and what folders hold. */
-export async function auditBlobs(
-  audit: Audit,
-  traces: IntactTraces,
-): Promise<{ readonly files: readonly SizedFile[]; readonly manifests: Manifests }> {
+/**
+ * Hashes every blob that a trace names. Returns what was looked at, what folders hold, and how many blobs
+ * are not here since they are named by received traces alone.
+ */
+export async function auditBlobs(audit: Audit, traces: IntactTraces): Promise<{
+  readonly files: readonly SizedFile[];
+  readonly manifests: Manifests;
+  readonly elsewhere: number;
+}> {
   const { uses, manifests } = await usesOf(audit, traces);
   const blobs = new Map<Sha256, SizedFile>();
   for (const { subfolder, name, path, isFile } of entriesBelow(join(audit.store.root, "blobs"))) {
@@ -44,11 +48,13 @@ export async function auditBlobs(
     }
   }
   await hashBlobs(audit, blobs, uses);
+  let elsewhere = 0;
   for (const [digest, use] of uses) {
-    const isThere = blobs.has(digest) || lookAt(audit.store.blobPath(digest)) !== undefined;
-    if (!isThere) report(audit, digest, use, ["missing", "a trace names it"]);
+    if (blobs.has(digest) || lookAt(audit.store.blobPath(digest)) !== undefined) continue;
+    if (use.others.size === 0 && [...use.traces].every(({ received }) => received)) elsewhere++;
+    else report(audit, digest, use, ["missing", "a trace names it"]);
   }
-  return { files: [...blobs.values()], manifests };
+  return { files: [...blobs.values()], manifests, elsewhere };
 }
 
 async function usesOf(

@@ -12,9 +12,10 @@ import { experimentPath } from "../../config/files.ts";
 import { lookAt, readBytes, readText, sortedEntries } from "../../files.ts";
 import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
-import { formatLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
+import { formatLock, isExperimentLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
 import type { Publications } from "../../run/publish.ts";
 import { isRecord } from "../../store/shape.ts";
+import { readTag, tagNames } from "../../store/tags.ts";
 import { unseal } from "../../store/sealed.ts";
 import type { Workspace } from "../../store/workspace.ts";
 import { type Audit, type Finding, isHalfWritten } from "./finding.ts";
@@ -67,6 +68,23 @@ export function hasRun(root: string, run: string): boolean {
   }
 }
 
+/** Tags must be intact, and what they keep must be there. */
+export function auditTags(audit: Audit, { byKey }: IntactTraces): void {
+  const { store, findings } = audit;
+  const watched = watchedWorkspace(audit);
+  for (const tag of tagNames(store)) {
+    const kept = readTag(tag, watched);
+    if (!kept) continue;
+    const run = `${kept.experiment}.${kept.profile}`;
+    for (const [instance, key] of Object.entries(kept.keys)) {
+      if (byKey.has(key)) continue;
+      const message = `the tag ${tag} names it; if no run makes it again, remove the tag`;
+      const finding = { path: store.tracePath(key), instances: [instance], message, run };
+      findings.push({ problem: "missing", what: "trace", ...finding });
+    }
+  }
+}
+
 /** What records and traces must have to do with each other. */
 export function auditReferences(
   audit: Audit,
@@ -86,7 +104,8 @@ export function auditReferences(
     }
   }
   const publishing = new Set(Object.values(publications).map(({ run }) => run));
-  const tracing = [...traces.byKey.values()].map(({ run }) => run);
+  // What was received may have been made for runs that were never here.
+  const tracing = [...traces.byKey.values()].flatMap(({ run, received }) => received ? [] : run);
   const damaged = new Set(findings.map(({ path }) => path));
   for (const name of new Set([...publishing, ...tracing])) {
     const path = latestPath(name, store);
@@ -123,9 +142,7 @@ export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): stri
     }
   }
   return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) =>
-      name.endsWith(".lock") && !/^lock\/(deno|pins)\.lock$/.test(name) && !checked.has(name)
-    );
+    .filter((name) => isExperimentLock(name) && !checked.has(name));
 }
 
 function* lockProblems(

@@ -4,8 +4,8 @@
  *
  * @module
  */
+import { inputsOf } from "../../store/trace.ts";
 import { certifiedText } from "../certificate_text.ts";
-import { inputsOf } from "../ancestry.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 
 /** Facts of a run. */

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { inputsOf } from "../ancestry.ts";
 import { type Html, html, htmlPage } from "../../html.ts";
-import type { Trace } from "../../store/trace.ts";
+import { inputsOf, type Trace } from "../../store/trace.ts";
 import { type Box, dagHtml } from "./dag.ts";
 import { factsOf } from "./facts.ts";
 import { certificateTables } from "./certificates.ts";
@@ -90,6 +89,15 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
       ...(days === undefined ? [] : [["Made", html`${[...new Set(days)].join(" to ")}`] as const]),
       ...(run.set.length > 0 ? [["Set", html`<code>${run.set.join(" ")}</code>`] as const] : []),
       ...(run.lock === undefined ? [] : [["Lock", html`<code>${run.lock}</code>`] as const]),
+      ["Check", html`<code>deno task bundle ${name}</code> writes one file that anyone can verify`],
+      // Of what one graphics adapter computes, a reader's browser gives other bits.
+      ...(run.backend === "webgpu" ? [] : [
+        [
+          "Run again",
+          html`<code>deno task verify --page again.html --experiment ${run.experiment} --profile ${run.profile}
+        INSTANCE</code> writes a page on which the instance runs in its reader's browser`,
+        ] as const,
+      ]),
     ])}
     ${dagHtml(boxes, `Stages of ${name}`)}
     ${boxes.map(({ name: stage, anchor }) =>

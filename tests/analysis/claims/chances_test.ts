@@ -10,6 +10,7 @@ import { type Asked, askedBy } from "../../../analysis/claims/expected.ts";
 import { seedsFor } from "../../../analysis/claims/seeds.ts";
 import { tTestPower } from "../../../analysis/statistics/power.ts";
 import type { Claim } from "../../../analysis/spec/claims.ts";
+import { chancesTable } from "../../../analysis/tables/claims.ts";
 import { claimsOf, FUSION, language, type Paper } from "./papers.ts";
 
 const EXPERIMENTS = 2000;
@@ -129,6 +130,19 @@ Deno.test("the chance to uphold a claim is the power of its test at the correcte
   }
 });
 
+Deno.test("what is compared with nothing has no effect to lack: its chances are those of the printed value alone", () => {
+  const values = { against: undefined, test: "within", bounds: [0, 4] };
+  const options = { ...FUSION.prints, seeds: 5, confidence, experiments: 200 };
+  const claims = one(values);
+  const [alone] = chancesOf(claims, options);
+  assertEquals(alone!.none, null);
+  assertEquals(chancesTable([{ id: "X", chances: alone! }]).rows.length, 1);
+  // A change within bounds could as well be none.
+  const [change] = chancesOf(one({ ...values, against: { operator: "add" } }), options);
+  assertEquals(Object.keys(change!.none!).length > 0, true);
+  assertEquals(chancesTable([{ id: "X", chances: change! }]).rows.length, 2);
+});
+
 Deno.test("claims that share conditions are simulated from the same runs", () => {
   const twice = [...one({}), ...one({ id: "Y" })];
   const [x, y] = simulator(twice, { ...FUSION.prints, seeds: 5, confidence })(AS_PRINTED);
@@ -140,7 +154,7 @@ Deno.test("chances need no runs, are the same each time, and those of no known s
   assertEquals(chancesOf(FUSION.claims, options), chancesOf(FUSION.claims, options));
   assertEquals(chancesOf(one({ spread: undefined }), options), [null]);
   for (const chances of chancesOf(FUSION.claims, options)) {
-    for (const shares of [chances!.printed, chances!.none]) {
+    for (const shares of [chances!.printed, chances!.none!]) {
       assertAlmostEquals(Object.values(shares).reduce((a, b) => a + b, 0), 1, 1e-9);
     }
   }

@@ -10,9 +10,9 @@ const KNOWN: Known = {
     study.axes.map(({ name, values }) => [name, values.map(({ value }) => value)]),
   ),
   metrics: Object.keys(study.metrics),
-  tables: new Map(
+  tables: Object.fromEntries(
     Object.values(study.tidy).map(({ name, axes, columns }) =>
-      [name, { columns: Object.keys(columns), axes, open: true }] as const
+      [name, { columns: Object.keys(columns), axes }] as const
     ),
   ),
   sources: ["Table 7", "Figure 9"],

@@ -21,6 +21,8 @@ export interface Baking {
   /** Whether ovens were timed as well, by an analysis of its own. */
   readonly timed?: boolean;
   readonly claims?: readonly object[];
+  /** What the paper prints. */
+  readonly published?: readonly object[];
   /** The axis of choices, and claims to judge under each. */
   readonly sensitivity?: object;
   /** What was asked for, by axis. */
@@ -154,7 +156,7 @@ export async function baked(baking: Baking = {}) {
   const analyses = [
     await analyse([...runs, ...corpora], {
       title: "Cakes",
-      published,
+      published: baking.published ?? published,
       metrics: { rise: { title: "Rise", unit: "percent", scale: 100, better: "greater" } },
       tables: TABLES,
       claims,

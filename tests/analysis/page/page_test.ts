@@ -1,9 +1,5 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { StageError } from "../../../pipeline/errors.ts";
-import { report } from "../../../stages/report.ts";
-import { runStage } from "../../rig/run_stage.ts";
-import { temporaryFolder } from "../../rig/temporary.ts";
 import { baked, OVENS } from "./made_up.ts";
 
 const TEXT = `Cakes *rise*; see [the table](#rise) and [nothing](#nowhere).
@@ -291,18 +287,24 @@ Deno.test("a difference and what a claim rests on lead to pairs, and each pair t
   for (const [, to] of means) assertEquals(linksFrom(page, to!), expected);
 });
 
+Deno.test("a part that the text asks for and that has nothing in it says so; one that it does not ask for is left out", async () => {
+  const asked = "## Choices\n\n{{sensitivity}}\n\n## The paper\n\n{{paper}}\n\n{{claims}}\n";
+  const nothing = { batches: 0, ovens: {}, claims: [], published: [] };
+  const said = (page: string) => page.match(/<p class="note">No .*?<\/p>/g) ?? [];
+  const { page } = await baked({ ...nothing, report: { text: asked } });
+  assertEquals(said(page), [
+    '<p class="note">No choice that the paper leaves open was varied here.</p>',
+    '<p class="note">No printed numbers here can be tested or held against each other.</p>',
+    '<p class="note">No claims are judged here.</p>',
+  ]);
+  tagsOf(page);
+  assertStringIncludes(page, ">Choices</h2>");
+  assertEquals(said((await baked(nothing)).page), []);
+  assertEquals(said((await baked({ report: { text: "{{claims}}" } })).page), []);
+});
+
 Deno.test("a page without a single run still opens", async () => {
   const { page } = await baked({ batches: 0, ovens: {} });
   tagsOf(page);
   assertStringIncludes(page, "Nothing has been measured yet.");
-});
-
-Deno.test("results without their sources are refused", async () => {
-  const { analyses } = await baked({ ovens: { gas: OVENS.gas } });
-  const inputs = { results: analyses.map(({ results }) => results) };
-  await assertRejects(
-    () => runStage(report, {}, { directory: temporaryFolder(), inputs }),
-    StageError,
-    "wire both of each stage that aggregates",
-  );
 });

@@ -32,7 +32,8 @@ async function found({ claim = {}, table = {}, name = "main", more = {} }: {
     inputs: {
       measurements: [{
         ...{ node: "evaluate", output: "metrics", each: ["decay", "depth", "seed"], at: [] },
-        ...{ measures: { runs: ["accuracy"] }, holds: undefined },
+        measures: { runs: { axes: ["decay", "depth", "seed"], columns: ["accuracy"] } },
+        holds: undefined,
       }],
     },
   });
@@ -134,7 +135,7 @@ Deno.test("a column of what is published that is no axis is said once", async ()
     ...{ source: "Table 1", metric: "accuracy", decya: "none", depth, value: "65" },
   }));
   assertEquals(await found({ more: { published } }), [
-    'published.0.decya: there is no axis "decya"; did you mean "decay"?',
+    'published: there is no axis or column "decya"; did you mean "decay"?',
   ]);
 });
 

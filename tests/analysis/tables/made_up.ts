@@ -4,9 +4,11 @@
  * @module
  */
 import { parse } from "@std/csv";
+import type { Sensitivity } from "../../../analysis/claims/sensitivity.ts";
 import type { JudgedClaim } from "../../../analysis/claims/judged.ts";
 import { type Metrics, metricsSchema } from "../../../analysis/spec/axes.ts";
-import { PUBLISHED_COLUMNS, publishedSchema } from "../../../analysis/spec/published.ts";
+import { publishedValues } from "../../../analysis/printed.ts";
+import { paperSchema, publishedSchema } from "../../../analysis/spec/published.ts";
 import { tablesSchema } from "../../../analysis/spec/tables.ts";
 import type { Corpus, PublishedValue, Study } from "../../../analysis/study.ts";
 import { tablesOf } from "../../../analysis/tables/tables.ts";
@@ -28,27 +30,11 @@ export function tidy(
 
 /** Printed values of a paper's CSV, as a study has them. */
 export function printedValues(csv: string): PublishedValue[] {
-  const rows = publishedSchema.parse(parse(csv, { skipFirstRow: true }));
-  return rows.map((row) => {
-    const axes = Object.entries(row as Record<string, string>)
-      .filter(([name, value]) =>
-        !(PUBLISHED_COLUMNS as readonly string[]).includes(name) && value !== ""
-      );
-    const at = axes.filter(([name]) => !name.startsWith("against."));
-    const against = axes.filter(([name]) => name.startsWith("against."))
-      .map(([name, value]) => [name.slice("against.".length), value]);
-    const decimals = row.value.split(".")[1]?.length ?? 0;
-    const number = (text: string) => text === "" ? null : Number(text);
-    return {
-      ...{ source: row.source, page: row.page, metric: row.metric, words: row.words },
-      at: Object.fromEntries(at),
-      against: against.length === 0 ? null : Object.fromEntries(against),
-      value: number(row.value),
-      rounding: 0.5 * 10 ** -decimals,
-      spread: number(row.spread),
-      n: number(row.n),
-    };
-  });
+  const published = publishedSchema.parse(parse(csv, { skipFirstRow: true }));
+  const all = metrics(
+    Object.fromEntries(published.map(({ metric }) => [metric, { title: metric }])),
+  );
+  return publishedValues({ published, paper: paperSchema.parse({}), metrics: all });
 }
 
 /** Metrics with the schema's defaults. */
@@ -135,13 +121,20 @@ export function tables(
   study: Study,
   declared: Readonly<Record<string, object>>,
   claims: readonly JudgedClaim[] = [],
+  sensitivity?: Sensitivity,
 ): Map<string, Table> {
-  const all = tablesOf(study, { tables: tablesSchema.parse(declared), claims, findings: [] });
+  const all = tablesOf(study, {
+    tables: tablesSchema.parse(declared),
+    ...{ claims, sensitivity, findings: [] },
+  });
   return new Map(all.map((table) => [table.id, table]));
 }
 
 /** A table's head and rows as texts. */
 export function texts(table: Table | undefined): string[][] {
   if (table === undefined) return [];
-  return [table.columns.map(({ title }) => title), ...table.rows.map((row) => row.map(cellText))];
+  return [
+    table.columns.map(({ title }) => title),
+    ...table.rows.map(({ cells }) => cells.map(cellText)),
+  ];
 }

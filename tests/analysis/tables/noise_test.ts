@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { drawNormals } from "../../../analysis/statistics/draws.ts";
+import { normal, streamKey } from "../../../models/random.ts";
 import type { Study } from "../../../analysis/study.ts";
 import { axis, bakery, metrics, tables, texts, tidy } from "./made_up.ts";
 
@@ -7,7 +7,7 @@ import { axis, bakery, metrics, tables, texts, tidy } from "./made_up.ts";
 function bakeries(experiment: number): Study {
   const speeds = { brick: 100, mirror: 100, twin: 100, tin: 70 };
   const [days, rounds] = [4, 10];
-  const draws = drawNormals(4 * days * rounds, { seed: 20_261_122, stream: experiment });
+  const draws = normal(streamKey(20_261_122, `noise/${experiment}`), 4 * days * rounds);
   const rows = Object.entries(speeds).flatMap(([oven, speed], place) =>
     Array.from({ length: days * rounds }, (_, index) => ({
       ...{ oven, day: String(Math.floor(index / rounds)), round: index % rounds },

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SHOWS } from "../../../analysis/spec/tables.ts";
-import { axis, bakery, corpus, metrics, tables, texts, tidy } from "./made_up.ts";
+import { axis, bakery, corpus, metrics, printedValues, tables, texts, tidy } from "./made_up.ts";
 
 const MAIN = {
   main: {
@@ -21,9 +21,9 @@ function cell(show: string, more: object = {}, study = bakery()): string[] {
 Deno.test("a table across an axis has ours above the paper's, of axes that no code knows", () => {
   assertEquals(texts(tables(bakery(), MAIN).get("main")), [
     ["Oven", "Source", "Plain", "Vanilla"],
-    ["Gas", "This run: full data, n = 3", "60.00 ± 10.00", "65.00 ± 8.66"],
+    ["Gas", "This run: full data, n\u00a0=\u00a03", "60.00 ± 10.00", "65.00 ± 8.66"],
     ["", "Paper, as printed", "61.2 ± 2.5", "64.0 ± 1.5"],
-    ["Electric", "This run: full data, n = 3", "92.00 ± 2.00", "99.00 ± 1.00"],
+    ["Electric", "This run: full data, n\u00a0=\u00a03", "92.00 ± 2.00", "99.00 ± 1.00"],
     ["", "Paper, as printed", "about 92", "–"],
   ]);
 });
@@ -43,11 +43,13 @@ Deno.test("a published number is never beside synthetic data", () => {
   };
   const made = tables(study, shown);
   const main = texts(made.get("main"));
-  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n = 3"]);
+  assertEquals(main[1]!.slice(0, 2), ["Gas", "This run: synthetic data, n\u00a0=\u00a03"]);
   assertEquals(main[2]![0], "Electric");
   const columns = made.get("columns")!;
-  assert(columns.rows.slice(0, 2).every((row) => row.slice(4).every((text) => text === "–")));
-  assertEquals(columns.rows[2]![4], "about 92");
+  assert(
+    columns.rows.slice(0, 2).every(({ cells }) => cells.slice(4).every((text) => text === "–")),
+  );
+  assertEquals(columns.rows[2]!.cells[4], "about 92");
   assert(!JSON.stringify([made.get("main"), columns]).includes("61.2"));
 });
 
@@ -113,7 +115,7 @@ Deno.test("one seed has no spread, no interval, and says so", () => {
   assertEquals(cell("interval", { metric: "rise" }, study)[0], "needs 3 seeds");
   assertEquals(cell("change", { metric: "rise" }, study), ["+5.00", "+8.00"]);
   const main = texts(tables(study, MAIN).get("main"));
-  assertEquals(main[1]![1], "This run: full data, n = 1");
+  assertEquals(main[1]![1], "This run: full data, n\u00a0=\u00a01");
 });
 
 Deno.test("an axis that a table does not name splits its rows, so that no cell mixes conditions", () => {
@@ -169,8 +171,8 @@ Deno.test("data that falls short of the paper's is labelled, and a note says wha
   const study = bakery({ corpora: [corpus("gas", "sample"), corpus("electric", "synthetic")] });
   const main = tables(study, MAIN).get("main")!;
   assertEquals(texts(main).map((row) => row[1]).filter((text) => text?.startsWith("This")), [
-    "This run: sample of the data, n = 3",
-    "This run: synthetic data, n = 3",
+    "This run: sample of the data, n\u00a0=\u00a03",
+    "This run: synthetic data, n\u00a0=\u00a03",
   ]);
   assertEquals(main.notes?.slice(0, 1), ["Electric is new."]);
   assert(main.notes?.some((note) => note.startsWith("A row of sampled data")));
@@ -189,10 +191,12 @@ Deno.test("a cell leads to the runs or pairs behind it, and those to what measur
   const made = tables(bakery(), { one: spec });
   const anchors = new Set([...made.values()].flatMap((table) => [
     table.id,
-    ...(table.anchors ?? []).map(([, name]) => name),
+    ...table.rows.flatMap(({ anchor }) => anchor ?? []),
   ]));
   const links = [...made.values()].flatMap((table) =>
-    table.rows.flat().flatMap((each) => typeof each === "string" ? [] : [each])
+    table.rows.flatMap(({ cells }) => cells).flatMap((each) =>
+      typeof each === "string" ? [] : [each]
+    )
   );
   assert(links.length > 20);
   for (const { text, to } of links) {
@@ -242,7 +246,7 @@ Deno.test("a list has a tidy table's rows, a group's title once, and what the da
     ["Gas", "full data", "train", "12\u202f000", "12.5"],
     ["", "", "test", "7", "50.0"],
   ]);
-  assertEquals(list!.rows[0]![3], { text: "12\u202f000", to: "row:splits/0/cakes" });
+  assertEquals(list!.rows[0]!.cells[3], { text: "12\u202f000", to: "row:splits/0/cakes" });
 });
 
 Deno.test("two columns of one name have two in CSV", () => {
@@ -296,7 +300,7 @@ Deno.test("every number in a table's text is one of its data, rounded", () => {
   let checked = 0;
   for (const table of tables(study, { spec, across }).values()) {
     const data = table.data.rows.flat().filter((value) => typeof value === "number");
-    for (const cell of table.rows.flat()) {
+    for (const cell of table.rows.flatMap(({ cells }) => cells)) {
       for (
         const text of (typeof cell === "string" ? cell : cell.text).match(/[+−]?\d[\d\u202f.]*/g) ??
           []
@@ -312,4 +316,50 @@ Deno.test("every number in a table's text is one of its data, rounded", () => {
     }
   }
   assert(checked > 200);
+});
+
+Deno.test("a change under a choice that the baseline does not know is from the baseline as by default, and the paper's number is beside the default alone", () => {
+  const gains = { "plain warm": 0, "vanilla warm": 4, "vanilla hot": 7 };
+  const runs = Object.entries(gains).flatMap(([place, gain]) =>
+    [0, 1, 2].map((batch) => {
+      const [flavour, heat] = place.split(" ") as [string, string];
+      return { flavour, heat, batch: String(batch), rise: (60 + batch + gain) / 100 };
+    })
+  );
+  const study = bakery({
+    axes: [
+      axis("flavour", { plain: "Plain", vanilla: "Vanilla" }, { baseline: "plain" }),
+      axis("heat", { warm: "Warm", hot: "Hot" }, { baseline: "warm" }),
+      axis("batch", { "0": "0", "1": "1", "2": "2" }),
+    ],
+    tidy: { runs: tidy("runs", ["flavour", "heat", "batch"], runs) },
+    corpora: [{ at: {}, kind: "official", title: "Flour", note: "" }],
+    published: printedValues(
+      "source,page,metric,flavour,value,spread,n,words\n" +
+        "Table 1,3,rise,plain,61.2,,,\nTable 1,3,rise,vanilla,64.0,,,\n",
+    ),
+  });
+  const columns = ["n", "change", "published_change"].map((show) => ({ metric: "rise", show }));
+  const spec = { main: { caption: "Changes", rows: ["flavour"], columns } };
+  const main = (choice?: string) =>
+    tables(study, spec, [], choice === undefined ? choice : { axis: choice, readings: [] })
+      .get("main");
+  const found = (choice?: string) => texts(main(choice)).slice(1);
+  const warm = ["Vanilla", "Warm", "full data", "3", "+4.00", "+2.8"];
+  assertEquals(found("heat"), [warm, ["", "Hot", "", "3", "+7.00", "–"]]);
+  assertEquals(main("heat")!.notes, [
+    "What a change is from is taken as by default where it knows no such choice.",
+  ]);
+  // Any other axis differs in earnest: there is no such baseline.
+  assertEquals(found(), [warm, ["", "Hot", "", "3", "–", "+2.8"]]);
+});
+
+Deno.test("a condition of which a table has nothing but the number of runs has no row, unless that is all it shows", () => {
+  const shown = (...show: string[]) => {
+    const columns = show.map((each) => ({ metric: "rise", show: each }));
+    const spec = { main: { caption: "Changes", rows: ["oven", "flavour"], columns } };
+    return texts(tables(bakery(), spec).get("main")).slice(1).map((row) => row[1]);
+  };
+  assertEquals(shown("n", "change"), ["Vanilla", "Vanilla"]);
+  assertEquals(shown("n"), ["Plain", "Vanilla", "Plain", "Vanilla"]);
 });

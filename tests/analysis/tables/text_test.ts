@@ -18,9 +18,10 @@ const TABLE: Table = {
   id: "end_results",
   caption: HOSTILE,
   columns: [{ title: HOSTILE }, numbers(HOSTILE, "cost"), numbers("Sum", "sum")],
-  rows: [[HOSTILE, "−1\u202f234.50 ± 0.10", "[+1.0, +2.0]"], ["[2]", "3 (1 seed)", HOSTILE]],
-  names: [["ag_news", "0"], [HOSTILE]],
-  breaks: [0],
+  rows: [
+    { cells: [HOSTILE, "−1\u202f234.50 ± 0.10", "[+1.0, +2.0]"], name: ["ag_news", "0"] },
+    { cells: ["[2]", "3 (1 seed)", HOSTILE], name: [HOSTILE], begins: true },
+  ],
   notes: [HOSTILE, "- not a list", "1. nor this"],
   data: { columns: ["name", "cost"], rows: [[HOSTILE, -1234.5], ["", null]] },
 };
@@ -52,6 +53,13 @@ Deno.test("a Markdown table has its columns, and nothing in a title is markup", 
   assert(lines.includes("\\- not a list") && lines.includes("1\\. nor this"));
 });
 
+Deno.test("a count is on one line of a page and of a LaTeX table", () => {
+  const table = made().find(({ id }) => id === "table1")!;
+  assertEquals(table.rows[0]!.cells[1], "This run: full data, n\u00a0=\u00a03");
+  assert(latexText(table).includes("This run: full data, n~=~3 &"));
+  assert(markdownText(table).includes("| This run: full data, n = 3 |"));
+});
+
 Deno.test("LaTeX has its special characters escaped, and names those that its fonts lack", () => {
   const text = latexText(TABLE);
   checkLatexText(text, "hostile");
@@ -69,7 +77,9 @@ Deno.test("every number has a macro with a name that can be read", () => {
   const all = [...macros.values()].join(" ");
   for (const table of made()) {
     for (
-      const cell of table.rows.flatMap((row) => row.slice(table.columns.findIndex((c) => c.name)))
+      const cell of table.rows.flatMap(({ cells }) =>
+        cells.slice(table.columns.findIndex((c) => c.name))
+      )
     ) {
       const text = typeof cell === "string" ? cell : cell.text;
       for (const number of text.match(/\d+\.\d+/g) ?? []) assert(all.includes(number), number);
@@ -81,15 +91,15 @@ Deno.test("a macro's name holds whatever its row is called, and does not change 
   const macros = macrosOf(numbersText([TABLE]));
   assertEquals(macros.get("theEndResultsAgNewsZeroCostMean"), "$-$1\\,234.50");
   assertEquals(macros.get("theEndResultsAgNewsZeroSumHigh"), "+2.0");
-  const first = { ...TABLE, rows: TABLE.rows.slice(0, 1), names: TABLE.names!.slice(0, 1) };
+  const first = { ...TABLE, rows: TABLE.rows.slice(0, 1) };
   for (const name of macrosOf(numbersText([first])).keys()) assert(macros.has(name), name);
 });
 
 Deno.test("names that come out alike are made longer, and a row that nothing tells apart has none", () => {
   const of = (...names: string[][]) => {
-    const rows = names.map((_, index) => [String(index)]);
+    const rows = names.map((name, index) => ({ cells: [String(index)], name }));
     const data = { columns: [], rows: [] };
-    return numbersText([{ id: "t", caption: "", columns: [numbers("n", "n")], rows, names, data }]);
+    return numbersText([{ id: "t", caption: "", columns: [numbers("n", "n")], rows, data }]);
   };
   const alike = of(["a_b"], ["a-b"], ["aB"], ["a", "b"], ["other"]);
   const macros = macrosOf(alike);

@@ -1,0 +1,176 @@
+/**
+ * `audit --against COMMIT` and `--key KEY`: what locks and published files are, against those of a git commit
+ * and against their signatures.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { basename, join, relative, resolve } from "node:path";
+import { UsageError } from "../errors.ts";
+import { lookAt, readBytes, readText, sortedEntries } from "../files.ts";
+import { readPublicKey } from "../provenance/keys.ts";
+import { signatureProblem } from "../provenance/signatures.ts";
+import { latestNames, readLatest } from "../store/latest.ts";
+import type { LocalStore } from "../store/local_store.ts";
+import { compareWithLock } from "../store/lock_comparison.ts";
+import { isExperimentLock, type Lock, lockName, parseLock, toEntry } from "../store/lockfile.ts";
+import { PINS_FILE } from "../store/pins.ts";
+import type { Finding } from "../views/audit.ts";
+import { git } from "./git.ts";
+
+/** What is compared with a commit. */
+export interface Compared {
+  /** The project's folder. */
+  readonly root: string;
+  readonly outputs: string;
+  readonly store: LocalStore;
+}
+
+/** What a comparison found. */
+export interface Comparison {
+  readonly findings: readonly Finding[];
+  /** What was compared, in words. */
+  readonly note: string;
+}
+
+/**
+ * Holds locks, pins and published files against those in a commit, and the results of the latest runs
+ * against the commit's locks.
+ *
+ * @throws {UsageError} If there is no such commit, or no lock in it.
+ */
+export async function auditAgainst(revision: string, compared: Compared): Promise<Comparison> {
+  const { root, outputs } = compared;
+  const found = await git(root, [
+    ...["rev-parse", "--verify", "--quiet", "--end-of-options"],
+    `${revision}^{commit}`,
+  ]);
+  const commit = found?.trim();
+  const below = relative(root, outputs);
+  const paths = below.startsWith("..") ? ["lock"] : ["lock", below];
+  const tree = commit === undefined ? undefined : await treeOf(root, commit, paths);
+  const locks = [...tree?.keys() ?? []].filter(isExperimentLock);
+  if (commit === undefined || tree === undefined || locks.length === 0) {
+    throw new UsageError(
+      `Cannot audit against "${revision}": it must be a git revision with locks in lock/, and ` +
+        (commit === undefined ? "git knows none of that name" : "none is in it"),
+    );
+  }
+  const recorded = recordedRuns(compared.store);
+  const findings: Finding[] = [];
+  let results = 0;
+  for (const name of locks) {
+    const label = `${name} at ${commit.slice(0, 10)}`;
+    const lock = parseLock(
+      await git(root, ["cat-file", "blob", `${commit}:./${name}`]) ?? "",
+      label,
+    );
+    findings.push(...compareLocks(lock, name, { root, label }));
+    const keys = recorded.get(name);
+    if (!keys) continue;
+    results += keys.size;
+    findings.push(...await compareResults(lock, { name, label, keys, store: compared.store }));
+  }
+  const files = [...tree].filter(([name]) => name === PINS_FILE || !name.startsWith("lock/"));
+  findings.push(...files.flatMap(([name, id]) => compareFile(name, id, root)));
+  const note =
+    `compared with ${commit.slice(0, 10)}: ${locks.length} locks, ${results} results of ` +
+    `the latest runs, ${files.length} other files; locks of runs that are not in this store were ` +
+    "compared as files alone";
+  return { findings, note };
+}
+
+/** Path to the id of its content, for the files of a commit below some folders of the project. */
+async function treeOf(
+  root: string,
+  commit: string,
+  paths: readonly string[],
+): Promise<Map<string, string>> {
+  const listed = await git(root, ["ls-tree", "-r", "-z", commit, "--", ...paths]) ?? "";
+  return new Map(
+    listed.split("\0").flatMap((line) => {
+      const [, id, path] = /^\d+ blob ([0-9a-f]+)\t(.+)$/s.exec(line) ?? [];
+      return id && path ? [[path, id] as const] : [];
+    }),
+  );
+}
+
+/** The keys of the latest runs, by the name of their lock. */
+function recordedRuns(store: LocalStore): Map<string, ReadonlyMap<string, string>> {
+  return new Map(
+    latestNames(store).flatMap((name) => {
+      const run = readLatest(name, store);
+      return run ? [[lockName(run), new Map(Object.entries(run.keys))] as const] : [];
+    }),
+  );
+}
+
+/** The lock that is there, as a file, against the commit's. */
+function compareLocks(
+  lock: Lock,
+  name: string,
+  { root, label }: { readonly root: string; readonly label: string },
+): Finding[] {
+  const text = readText(join(root, name));
+  if (text === undefined) return [finding("missing", name, `${label} is there`)];
+  return compareWithLock(lock, parseLock(text, name), { whole: true })
+    .map(({ instance, message }) =>
+      finding("altered", name, `against ${label}: ${message}`, [instance])
+    );
+}
+
+/** What the latest run of a lock's name made, against the commit's lock. */
+async function compareResults(
+  lock: Lock,
+  { name, label, keys, store }: {
+    readonly name: string;
+    readonly label: string;
+    readonly keys: ReadonlyMap<string, string>;
+    readonly store: LocalStore;
+  },
+): Promise<Finding[]> {
+  const results = new Map();
+  for (const [instance, key] of keys) {
+    const trace = await store.trace(key as never);
+    if (trace) results.set(instance, toEntry(trace));
+  }
+  return compareWithLock(lock, results, { whole: true }).map(({ instance, message }) =>
+    finding("altered", name, `the latest run against ${label}: ${message}`, [instance])
+  );
+}
+
+/** A file against git's id of it: a digest of its size and bytes. */
+function compareFile(name: string, id: string, root: string): Finding[] {
+  const path = join(root, name);
+  const what = name === PINS_FILE ? "lock" : "output";
+  if (lookAt(path) === undefined) return [finding("missing", name, "the commit has it", [], what)];
+  const bytes = readBytes(path)!;
+  const hash = createHash(id.length === 64 ? "sha256" : "sha1");
+  const found = hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
+  return found === id ? [] : [finding("altered", name, "it is not as in the commit", [], what)];
+}
+
+function finding(
+  problem: Finding["problem"],
+  path: string,
+  message: string,
+  instances: readonly string[] = [],
+  what: Finding["what"] = "lock",
+): Finding {
+  return { problem, what, path, instances, message };
+}
+
+/** Locks that a key did not sign as they are. */
+export async function auditSignatures(root: string, keyPath: string): Promise<Comparison> {
+  const key = await readPublicKey(resolve(keyPath));
+  const names = sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
+    .filter(isExperimentLock);
+  const findings: Finding[] = [];
+  for (const name of names) {
+    const problem = await signatureProblem(join(root, name), key);
+    if (problem !== undefined) findings.push(finding("altered", name, problem));
+  }
+  const note = `${names.length - findings.length} of ${names.length} locks are signed by key ` +
+    `${key.id.slice(0, 12)} (${basename(keyPath)})`;
+  return { findings, note };
+}

@@ -1,0 +1,124 @@
+/**
+ * `bundle [EXPERIMENT[.PROFILE]]`: the audit file of a run.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { basename, dirname, join, resolve } from "node:path";
+import { UsageError } from "../errors.ts";
+import { lookAt } from "../files.ts";
+import { sha256 } from "../key/hash.ts";
+import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
+import { megabytes } from "../replay/text.ts";
+import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
+import type { LocalStore } from "../store/local_store.ts";
+import { suggestion } from "../suggestion.ts";
+import type { Options } from "./options.ts";
+import type { Print, Project } from "./project.ts";
+import { openStore, outputsFolder } from "./session.ts";
+
+/**
+ * Writes the audit file of a run's latest results.
+ *
+ * @throws {UsageError} If there is no such run, or something is at its place.
+ */
+export async function bundle(project: Project, options: Options, print: Print): Promise<void> {
+  const store = openStore(project, options, print);
+  try {
+    const run = latestRun({ project, options, store });
+    const name = `${run.experiment}.${run.profile}`;
+    const path = resolve(options.to ?? `${name}.audit.tar`);
+    if (!options.overwrite && lookAt(path) !== undefined) {
+      throw new UsageError(
+        `Cannot bundle ${name} to ${path}: something is there; give another path with --to, or --overwrite`,
+      );
+    }
+    const bundled = await bundleRun(run, sourceIn(store!), { largestBytes: options.largest });
+    const { digest, bytes } = write(path, bundled);
+    const left = Object.keys(bundled.index.leftOut).length;
+    if (options.json) {
+      const { leftOutBytes } = bundled;
+      print(
+        JSON.stringify({
+          event: "bundled",
+          path,
+          sha256: digest,
+          bytes,
+          leftOut: left,
+          leftOutBytes,
+        }),
+      );
+      return;
+    }
+    print(
+      `${name}: ${Object.keys(run.keys).length} instances, ${megabytes(bytes)}, sha256\n${digest}`,
+    );
+    if (left > 0) {
+      const size = megabytes(bundled.leftOutBytes);
+      print(
+        `left out ${left} artifacts of ${size} in all, each above ${
+          megabytes(options.largest)
+        }: see --largest`,
+      );
+    }
+    print(`wrote ${path}`);
+  } finally {
+    store?.close();
+  }
+}
+
+/** The latest run that the command line names: by its operand, else by `--experiment` and `--profile`. */
+export function latestRun(
+  { project, options, store }: {
+    readonly project: Project;
+    readonly options: Options;
+    readonly store: LocalStore | undefined;
+  },
+): LatestRun {
+  const operand = options.command === "bundle" ? options.operands[0] : undefined;
+  const named = operand ?? options.experiment ?? project.experiment;
+  const name = named.includes(".") ? named : `${named}.${options.profile}`;
+  const run = store && readLatest(name, store);
+  if (run) return run;
+  const known = store ? latestNames(store) : [];
+  throw new UsageError(
+    `Cannot use "${name}": it must have run in ${outputsFolder(project, options)}, and did not` +
+      suggestion(name, known),
+  );
+}
+
+/** A store as what an audit file is made of. */
+export function sourceIn(store: LocalStore): Source {
+  return {
+    trace: (key) => store.trace(key),
+    blob(digest) {
+      const path = store.blobPath(digest);
+      if (lookAt(path)?.kind !== "a file") return undefined;
+      const content = Deno.readFileSync(path);
+      return sha256(content) === digest ? content : undefined;
+    },
+  };
+}
+
+/** Writes beside the target first, so that there is never half a file at it. */
+function write(path: string, bundled: Bundled): { digest: string; bytes: number } {
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  const temporary = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}`);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  try {
+    {
+      using file = Deno.openSync(temporary, { write: true, createNew: true });
+      for (const chunk of bundled.chunks()) {
+        hash.update(chunk);
+        bytes += chunk.length;
+        for (let done = 0; done < chunk.length;) done += file.writeSync(chunk.subarray(done));
+      }
+    }
+    Deno.renameSync(temporary, path);
+  } catch (error) {
+    Deno.removeSync(temporary);
+    throw error;
+  }
+  return { digest: hash.digest("hex"), bytes };
+}

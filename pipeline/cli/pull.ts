@@ -1,0 +1,56 @@
+/**
+ * `pull`: fetches what a shared cache has of a run, artifacts too, so that nothing of it is needed
+ * later.
+ *
+ * @module
+ */
+import { holdForRun } from "../store/run_lock.ts";
+import type { Decision } from "../plan/plan.ts";
+import type { Instance } from "../plan/graph.ts";
+import type { CachedStore } from "../store/remote/cached_store.ts";
+import { namedBy } from "../store/trace.ts";
+import { counted, mb, openCache } from "./cache.ts";
+import { wrapping } from "./layout.ts";
+import type { Options } from "./options.ts";
+import type { Print, Project } from "./project.ts";
+import { reading, withSession } from "./session.ts";
+
+/** Pulls; 1 if something that the cache should have could not be fetched. */
+export async function pull(project: Project, options: Options, print: Print): Promise<number> {
+  // Asked for before anything is read: without one there is nothing to pull from.
+  if (options.cache === undefined) await openCache(options, reading(options, print));
+  return await withSession({ project, options, print, isReading: false }, async (session) => {
+    const cached = session.cached!;
+    const held = holdForRun(cached);
+    try {
+      const { here, lost, missing } = await fetchAll(session.decisions, cached);
+      const { blobs, bytes } = cached.traffic;
+      const cache = cached.cache.name;
+      if (options.json) {
+        print(JSON.stringify({ event: "pulled", cache, here, lost, missing, blobs, bytes }));
+      } else {
+        const parts = [
+          `${here} of ${counted(session.decisions.size, "instance")} here`,
+          `${counted(blobs, "file")} fetched, ${mb(bytes)}`,
+        ];
+        if (lost > 0) parts.push(`${lost} could not be fetched whole`);
+        if (missing > 0) parts.push(`${missing} not in the cache; a run makes them`);
+        wrapping(print)(`${cache}: ${parts.join("; ")}`);
+      }
+      return lost > 0 ? 1 : 0;
+    } finally {
+      held.release();
+    }
+  });
+}
+
+async function fetchAll(decisions: ReadonlyMap<Instance, Decision>, store: CachedStore) {
+  const counts = { here: 0, lost: 0, missing: 0 };
+  await Promise.all([...decisions.values()].map(async (decision) => {
+    const trace = decision.action === "cached" ? await store.trace(decision.key) : undefined;
+    if (!trace) return counts.missing++;
+    const states = await Promise.all(namedBy(trace).map((named) => store.checkOutput(named)));
+    counts[states.every((state) => state === "ok") ? "here" : "lost"]++;
+  }));
+  return counts;
+}

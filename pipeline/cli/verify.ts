@@ -1,0 +1,70 @@
+/**
+ * `verify FILE [INSTANCE…]`: verifies an audit file; with `--page`, writes a page that does.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { lookAt, readText } from "../files.ts";
+import { UsageError } from "../errors.ts";
+import { expressionOf } from "../pattern.ts";
+import { stepText, verifiedText } from "../replay/text.ts";
+import { verify, type VerifyOptions } from "../replay/verify.ts";
+import { wrapping } from "./layout.ts";
+import type { Options } from "./options.ts";
+import type { Print, Project } from "./project.ts";
+
+/** Prints what is wrong with an audit file, and what it is; 1 if anything is. */
+export async function verifyFile(
+  project: Project,
+  options: Options,
+  print: Print,
+): Promise<number> {
+  if (options.page !== undefined) {
+    const { writePage } = await import("./verify_page.ts");
+    await writePage(project, options, print);
+    return 0;
+  }
+  const [path = "", ...patterns] = options.operands;
+  const wanted = patterns.map(expressionOf);
+  const say = wrapping(print);
+  const how: VerifyOptions = {
+    ...(wanted.length > 0 ? { again: (name) => wanted.some((one) => one.test(name)) } : {}),
+    ...againstOf(project, options),
+    onStep(step) {
+      const line = stepText(step);
+      if (!options.json && line !== undefined) say(line);
+    },
+  };
+  const verified = await verify(read(path), how);
+  if (options.json) {
+    const { findings, repeated, index, ...whole } = verified;
+    for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
+    for (const { findings: _, ...each } of repeated) {
+      print(JSON.stringify({ event: "again", ...each }));
+    }
+    const run = index === undefined ? undefined : `${index.experiment}.${index.profile}`;
+    print(JSON.stringify({ event: "verified", ...whole, run, findings: findings.length }));
+  } else for (const line of verifiedText(verified)) say(line);
+  return verified.findings.length === 0 ? 0 : 1;
+}
+
+/** What the file is held to besides itself. */
+function againstOf({ root, stages }: Project, { lock, checkout }: Options): VerifyOptions {
+  const given = lock === undefined ? undefined : new TextDecoder().decode(read(lock));
+  if (!checkout) return given === undefined ? {} : { lock: () => given };
+  return {
+    lock: (name) => given ?? readText(join(root, name)),
+    async code(names) {
+      const { bundleUnedited } = await import("../store/bundling.ts");
+      const known = names.filter((name) => Object.hasOwn(stages, name));
+      const { made } = await bundleUnedited(root, known);
+      return new Map([...made].map(([name, { bundle }]) => [name, bundle]));
+    },
+  };
+}
+
+function read(path: string): Uint8Array<ArrayBuffer> {
+  const found = lookAt(path)?.kind ?? "nothing";
+  if (found === "a file" || found === "a symbolic link") return Deno.readFileSync(path);
+  throw new UsageError(`Cannot verify ${path}: it must be a file, found ${found}`);
+}

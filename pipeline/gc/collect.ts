@@ -1,0 +1,110 @@
+/**
+ * Removes what nothing keeps. While it does, nothing is put into the store nor looked at to be reused,
+ * so beside a run that goes on it sees all that the run counts on; killed between any two files it
+ * leaves traces with all they name, and blobs that nothing names.
+ *
+ * @module
+ */
+import { LockstepError } from "../errors.ts";
+import { isNothing, openFolders } from "../files.ts";
+import { latestPath, writeLatest } from "../store/latest.ts";
+import { holdForRemoval } from "../store/removal_lock.ts";
+import { holdForRun } from "../store/run_lock.ts";
+import { syncFolder } from "../store/sealed.ts";
+import { findGarbage, type Garbage, type Request } from "./garbage.ts";
+import type { Item } from "./kinds.ts";
+
+/** What was found, and what of it was removed. */
+export interface Collected extends Garbage {
+  readonly removed: readonly Item[];
+}
+
+/**
+ * Finds what can go, and removes it.
+ *
+ * @param remove Removes a file, or a folder with all in it.
+ * @throws {LockstepError} If a repair is at work, or it is not known what must be kept; nothing is
+ * removed then.
+ */
+export async function collect(request: Request, remove = removeTree): Promise<Collected> {
+  const { store } = request;
+  const held = holdForRun(store);
+  try {
+    const alone = await holdForRemoval(store);
+    try {
+      const garbage = await findGarbage(request);
+      return { ...garbage, removed: removeAll(garbage, { request, remove }) };
+    } finally {
+      alone.release();
+    }
+  } finally {
+    held.release();
+  }
+}
+
+function removeAll(
+  { items, shortened }: Garbage,
+  { request: { store }, remove }: {
+    readonly request: Request;
+    readonly remove: (path: string) => void;
+  },
+): Item[] {
+  // A record must not name what is gone.
+  for (const run of shortened) {
+    keepingTime(
+      latestPath(`${run.experiment}.${run.profile}`, store),
+      () => writeLatest(run, store),
+    );
+  }
+  const removed: Item[] = [];
+  let isSynced = false;
+  for (const item of items) {
+    if (item.kind === "blob" && !isSynced) {
+      // A power cut must not bring a trace back whose blobs are gone.
+      for (const path of foldersOf(removed)) syncFolder(path);
+      isSynced = true;
+    }
+    try {
+      remove(item.path);
+    } catch (error) {
+      throw explained(item, error);
+    }
+    removed.push(item);
+  }
+  return removed;
+}
+
+/** The order of runs goes by their records' times. */
+function keepingTime(path: string, write: () => void): void {
+  const { atime, mtime } = Deno.statSync(path);
+  write();
+  if (atime && mtime) Deno.utimeSync(path, atime, mtime);
+}
+
+function foldersOf(items: readonly Item[]): Set<string> {
+  return new Set(
+    items.filter(({ kind }) => kind === "trace").map(({ path }) =>
+      path.slice(0, path.lastIndexOf("/"))
+    ),
+  );
+}
+
+function explained(item: Item, error: unknown): unknown {
+  if (!(error instanceof Deno.errors.PermissionDenied)) return error;
+  return new LockstepError(
+    `Cannot remove ${item.path}: the system refused: ${error.message}; make its folder writable for ` +
+      'this user and run "deno task gc --delete" again: what was removed so far is gone, and all ' +
+      "that is kept is intact",
+    { cause: error },
+  );
+}
+
+/** Removes a file or a folder, read-only or not; a run that begins may clear some of it too. */
+function removeTree(path: string): void {
+  try {
+    openFolders(path);
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!isNothing(error)) throw error;
+  }
+}

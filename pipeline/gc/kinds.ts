@@ -1,0 +1,29 @@
+/**
+ * What of a store can go.
+ *
+ * @module
+ */
+
+/** What goes only where it is asked for: nothing can make it again. */
+export const ON_REQUEST = ["checkpoints", "aside"] as const;
+
+/** What a file or folder is. */
+export type Kind =
+  | "trace"
+  | "blob"
+  | "code"
+  | "certificates"
+  | "logs"
+  | "scratch"
+  | "remembered"
+  | "claims"
+  | (typeof ON_REQUEST)[number];
+
+/** One file or folder that can go. */
+export interface Item {
+  readonly kind: Kind;
+  /** Of a trace or a blob, where one is known. */
+  readonly stage?: string;
+  readonly path: string;
+  readonly bytes: number;
+}

@@ -1,0 +1,82 @@
+/**
+ * What is to be kept: the runs, tags, locks and published files from which everything else that is kept
+ * is reached.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { LockstepError } from "../errors.ts";
+import { lookAt, sortedEntries } from "../files.ts";
+import type { Sha256 } from "../key/hash.ts";
+import { readPublications } from "../run/publish.ts";
+import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
+import { isExperimentLock, readLock } from "../store/lockfile.ts";
+import { readTag, tagNames } from "../store/tags.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+/** What keeps results. */
+export interface Roots {
+  /** Run or tag or lock, by its name, to the keys that it keeps. */
+  readonly runs: ReadonlyMap<string, readonly Sha256[]>;
+  readonly tags: ReadonlyMap<string, readonly Sha256[]>;
+  readonly locks: ReadonlyMap<string, readonly Sha256[]>;
+  /** The keys behind what is in `outputs/`. */
+  readonly published: readonly Sha256[];
+  /** Keys that a run or tag failed at: of those the logs are kept. */
+  readonly failed: readonly Sha256[];
+  /** Recorded runs that keep nothing any more. */
+  readonly older: readonly LatestRun[];
+}
+
+/** Where roots are read. */
+export interface RootsPlace {
+  /** The project's. */
+  readonly root: string;
+  readonly workspace: Pick<Workspace, "root">;
+  /** How many recorded runs keep what they made, the last ones first. */
+  readonly latest: number;
+}
+
+/**
+ * Reads the roots.
+ *
+ * @throws {LockstepError} If one is damaged: what it keeps is not known then.
+ */
+export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
+  const strict: Workspace = { root: workspace.root, setAside: refuse };
+  const recorded = latestNames(strict).flatMap((name) => {
+    const run = readLatest(name, strict);
+    return run ? [{ name, run, mtime: lookAt(latestPath(name, strict))?.stat.mtime ?? 0 }] : [];
+  }).sort((a, b) => b.mtime - a.mtime || (a.name < b.name ? -1 : 1));
+  const tags = tagNames(strict).flatMap((name) => {
+    const run = readTag(name, strict);
+    return run ? [{ name, run }] : [];
+  });
+  const kept = recorded.slice(0, latest);
+  return {
+    runs: new Map(kept.map(({ name, run }) => [name, Object.values(run.keys)])),
+    tags: new Map(tags.map(({ name, run }) => [name, Object.values(run.keys)])),
+    locks: new Map(lockNames(root).map((name) => [name, lockedKeys(root, name)])),
+    published: Object.values(readPublications(strict)).map(({ key }) => key),
+    failed: [...kept, ...tags].flatMap(({ run }) => Object.values(run.failed ?? {})),
+    older: recorded.slice(latest).map(({ run }) => run),
+  };
+}
+
+function refuse(path: string, message: string): never {
+  throw new LockstepError(
+    `Cannot tell what is to be kept: ${path} must be intact, and is not: ${message}; run ` +
+      '"deno task audit --repair"; a damaged tag has to be removed with "deno task tag NAME --delete"',
+  );
+}
+
+/** The locks of experiments. */
+function lockNames(root: string): string[] {
+  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
+    .filter(isExperimentLock);
+}
+
+function lockedKeys(root: string, name: string): Sha256[] {
+  return [...readLock(join(root, name), name)?.values() ?? []]
+    .flatMap(({ key }) => key === undefined ? [] : [key]);
+}

@@ -1,0 +1,88 @@
+/**
+ * The audit file of a run: a tar archive of its lock, traces, code and artifacts, with an index of all
+ * of them in front. The same run gives the same bytes.
+ *
+ * ```text
+ * audit.json                     the index, sealed: what run it is, each instance's key, each file's digest
+ * lock/fusion.smoke.lock         the run's lock
+ * certificates/…                 what else is said of the run, if anything
+ * traces/9c02….json              what each key produced, as the store has it
+ * blobs/3fa1…                    code, manifests of folders, artifacts, by their SHA-256
+ * ```
+ *
+ * @module
+ */
+import { type Sha256, sha256 } from "../key/hash.ts";
+import { LockstepError } from "../errors.ts";
+import { seal, unseal } from "../store/sealed.ts";
+import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
+import { type Member, readTar } from "./tar.ts";
+
+export const FORMAT = "lockstep-audit/1";
+export const INDEX = "audit.json";
+
+/** What is in an audit file. */
+export interface AuditIndex {
+  readonly format: typeof FORMAT;
+  readonly experiment: string;
+  readonly profile: string;
+  readonly backend: string;
+  /** The `--set` options of the run. */
+  readonly set: readonly string[];
+  /** The commit that was checked out as the run ended. */
+  readonly commit?: string;
+  /** Instance to key. */
+  readonly instances: Readonly<Record<string, Sha256>>;
+  /** Every other file's digest, in the archive's order. */
+  readonly files: Readonly<Record<string, Sha256>>;
+  /** Artifacts of the run that are not in the file, with their sizes in bytes. */
+  readonly leftOut: Readonly<Record<string, number>>;
+}
+
+/** An audit file that was read: its index holds to its seal, nothing else is checked yet. */
+export interface AuditFile {
+  readonly index: AuditIndex;
+  /** Digest of the index: of all that the file says. */
+  readonly root: Sha256;
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+/** The index as the first file of an archive. */
+export function indexMember(index: AuditIndex): Member {
+  return { name: INDEX, content: new TextEncoder().encode(seal(index)) };
+}
+
+/**
+ * Reads an audit file.
+ *
+ * @throws {LockstepError} If it is no archive with an index as they are written here.
+ */
+export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
+  const [first, ...rest] = readTar(bytes);
+  if (first?.name !== INDEX) {
+    throw new LockstepError(
+      `Cannot read the audit file: its first file must be ${INDEX}, found ${first?.name ?? "none"}`,
+    );
+  }
+  const index = toIndex(unseal(new TextDecoder().decode(first.content), INDEX));
+  if (index === undefined) {
+    throw new LockstepError(`Cannot read the audit file: ${INDEX} must be of format "${FORMAT}"`);
+  }
+  return {
+    index,
+    root: sha256(first.content),
+    files: new Map(rest.map(({ name, content }) => [name, content as Uint8Array<ArrayBuffer>])),
+  };
+}
+
+function toIndex(value: unknown): AuditIndex | undefined {
+  if (!isRecord(value)) return undefined;
+  const { format, experiment, profile, backend, set, commit, instances, files, leftOut, ...more } =
+    value;
+  const isIndex = Object.keys(more).length === 0 && format === FORMAT &&
+    [experiment, profile, backend, commit ?? ""].every(isText) &&
+    Array.isArray(set) && set.every(isText) && isRecordOf(instances, isDigest) &&
+    isRecordOf(files, isDigest) && isRecordOf(leftOut, isCount) &&
+    Object.keys(leftOut).every(isDigest);
+  return isIndex ? value as unknown as AuditIndex : undefined;
+}

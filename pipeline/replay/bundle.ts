@@ -1,0 +1,161 @@
+/**
+ * Makes the audit file of a run: what goes into it, and its bytes.
+ *
+ * @module
+ */
+import { LockstepError } from "../errors.ts";
+import { type Sha256, sha256 } from "../key/hash.ts";
+import { lockName } from "../store/lockfile.ts";
+import type { LatestRun } from "../store/latest.ts";
+import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
+import { seal } from "../store/sealed.ts";
+import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
+import { lockOf } from "./lock_lines.ts";
+import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
+import { type Choice, type Use, usesOf } from "./uses.ts";
+
+/** Where a run's records are read from. */
+export interface Source {
+  trace(key: Sha256): Promise<Trace | undefined>;
+  /** A blob's bytes; `undefined` if it is missing or damaged. */
+  blob(digest: Sha256): Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** What to take into an audit file. */
+export interface BundleOptions {
+  /** Artifacts of more bytes stay out, but for what tables and verdicts are made from. */
+  readonly largestBytes: number;
+  /** Instances of which everything is taken that running them again needs; by default those that gather. */
+  readonly chosen?: Choice;
+  /** Instances of which the code is taken; by default all. */
+  readonly code?: Choice;
+  /** What else is said of the run: names start with `certificates/`. */
+  readonly certificates?: readonly Member[];
+}
+
+/** An audit file that is yet to be written. */
+export interface Bundled {
+  readonly index: AuditIndex;
+  readonly leftOutBytes: number;
+  /** The file's bytes, in order. */
+  chunks(): Generator<Uint8Array<ArrayBuffer>>;
+}
+
+/**
+ * Puts an audit file together; artifacts are read as it is written.
+ *
+ * @throws {LockstepError} If something is missing that must be in it.
+ */
+export async function bundle(
+  run: Pick<LatestRun, "experiment" | "profile" | "backend" | "set" | "commit" | "keys">,
+  source: Source,
+  { largestBytes, certificates = [], ...choices }: BundleOptions,
+): Promise<Bundled> {
+  const traces = new Map<string, Trace>();
+  // A run's record has them in the order in which they ended.
+  const keys = Object.entries(run.keys).sort(([a], [b]) => a < b ? -1 : 1);
+  for (const [instance, key] of keys) {
+    const trace = await source.trace(key);
+    if (trace === undefined) throw lost(`the trace of ${instance}`);
+    traces.set(instance, trace);
+  }
+  const blobs = new Map<Sha256, Use>();
+  const manifest = manifestsOf(source);
+  for (const use of usesOf(traces, { manifest, ...choices })) {
+    const known = blobs.get(use.sha256);
+    if (known === undefined || use.always && !known.always) {
+      // Of a stage's own code no trace gives the size.
+      const bytes = use.bytes ?? known?.bytes ?? source.blob(use.sha256)?.length ?? 0;
+      blobs.set(use.sha256, { ...use, bytes });
+    }
+  }
+  const isTaken = ({ always, bytes = 0 }: Use) => always || bytes <= largestBytes;
+  const taken = [...blobs.values()].filter(isTaken);
+  const left = [...blobs.values()].filter((use) => !isTaken(use));
+  const bySha = (a: Use, b: Use) => a.sha256 < b.sha256 ? -1 : 1;
+  const texts = membersOf(run, traces, certificates);
+  const files = [
+    ...texts.map(({ name, content }) => [name, sha256(content)] as const),
+    ...taken.sort(bySha).map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
+  ];
+  const { experiment, profile, backend, set, commit } = run;
+  const index: AuditIndex = {
+    ...{ format: FORMAT, experiment, profile, backend, set },
+    ...(commit === undefined ? {} : { commit }),
+    instances: Object.fromEntries(keys),
+    files: Object.fromEntries(files),
+    leftOut: Object.fromEntries(left.sort(bySha).map(({ sha256, bytes = 0 }) => [sha256, bytes])),
+  };
+  return {
+    index,
+    leftOutBytes: left.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
+    *chunks() {
+      for (const member of [indexMember(index), ...texts]) yield* archived(member);
+      for (const { sha256, of } of taken) {
+        const content = source.blob(sha256);
+        if (content === undefined) throw lost(of);
+        yield* archived({ name: `blobs/${sha256}`, content });
+      }
+      yield tarEnd();
+    },
+  };
+}
+
+/** The file's bytes at once. */
+export function bytesOf(bundled: Bundled): Uint8Array<ArrayBuffer> {
+  const chunks = [...bundled.chunks()];
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function lost(what: string): LockstepError {
+  return new LockstepError(
+    `Cannot bundle the run: ${what} must be in the store, and is missing or damaged; run ` +
+      '"deno task audit --repair", which makes it again',
+  );
+}
+
+/** What each folder holds, read once. */
+function manifestsOf(source: Source): (digest: string) => Manifest {
+  const known = new Map<string, Manifest>();
+  return (digest) => {
+    let manifest = known.get(digest);
+    if (manifest === undefined) {
+      const content = source.blob(digest as Sha256);
+      manifest = content && toManifest(new TextDecoder().decode(content));
+      if (manifest === undefined) throw lost(`the list of files ${digest}`);
+      known.set(digest, manifest);
+    }
+    return manifest;
+  };
+}
+
+function membersOf(
+  run: Pick<LatestRun, "experiment" | "profile" | "backend">,
+  traces: ReadonlyMap<string, Trace>,
+  certificates: readonly Member[],
+): Member[] {
+  const text = (name: string, content: string) => ({
+    name,
+    content: new TextEncoder().encode(content),
+  });
+  // Instances with the same ingredients share one result.
+  const byKey = new Map([...traces.values()].map((trace) => [trace.key, trace]));
+  const byName = (a: Member, b: Member) => a.name < b.name ? -1 : 1;
+  return [
+    text(lockName(run), lockOf(run, traces)),
+    ...certificates.toSorted(byName),
+    ...[...byKey].map(([key, trace]) => text(`traces/${key}.json`, seal(trace))).sort(byName),
+  ];
+}
+
+function* archived({ name, content }: Member): Generator<Uint8Array<ArrayBuffer>> {
+  yield tarHeader(name, content.length);
+  yield content as Uint8Array<ArrayBuffer>;
+  yield tarPadding(content.length);
+}

@@ -1,0 +1,30 @@
+/**
+ * The verifier by itself: no package, no network, no right but to read one file.
+ *
+ * ```sh
+ * deno run --allow-read=FILE pipeline/replay/main.ts FILE [INSTANCE…]
+ * ```
+ *
+ * @module
+ */
+import { expressionOf } from "../pattern.ts";
+import { stepText, verifiedText } from "./text.ts";
+import { verify } from "./verify.ts";
+
+if (import.meta.main) {
+  const [path, ...patterns] = Deno.args;
+  if (path === undefined) {
+    console.error("Cannot verify: it takes FILE and perhaps instances to run again");
+    Deno.exit(2);
+  }
+  const wanted = patterns.map(expressionOf);
+  const verified = await verify(Deno.readFileSync(path), {
+    ...(wanted.length > 0 ? { again: (name: string) => wanted.some((one) => one.test(name)) } : {}),
+    onStep(step) {
+      const line = stepText(step);
+      if (line !== undefined) console.log(line);
+    },
+  });
+  for (const line of verifiedText(verified)) console.log(line);
+  Deno.exit(verified.findings.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,133 @@
+/**
+ * The script of a page that runs instances again in its reader's browser: unpacks the audit file that is
+ * in the page, verifies its records, and runs each chosen instance when its button is pressed.
+ *
+ * @module
+ */
+/// <reference lib="dom" />
+import type { StageProgress } from "../../stage.ts";
+import { findingText } from "../finding.ts";
+import { inspect, type Inspected, repeat, type Repeated } from "../verify.ts";
+import { Curve } from "./curve.ts";
+import { unpack } from "./material.ts";
+
+const one = <E extends Element>(selector: string, within: ParentNode = document) =>
+  within.querySelector<E>(selector)!;
+
+/** What was found, as lines of a list. */
+function list(findings: readonly { readonly text: string }[]): HTMLUListElement {
+  const items = document.createElement("ul");
+  items.className = "failed";
+  for (const { text } of findings) {
+    items.append(Object.assign(document.createElement("li"), { textContent: text }));
+  }
+  return items;
+}
+
+/** A card of the page: an instance with its button. */
+class Card {
+  readonly instance: string;
+  readonly button: HTMLButtonElement;
+  readonly #section: Element;
+  readonly #status: Element;
+  readonly #bar: HTMLProgressElement;
+  readonly #curve: Curve;
+
+  constructor(section: HTMLElement) {
+    this.#section = section;
+    this.instance = section.dataset["instance"]!;
+    this.button = one("button", section);
+    this.#status = one("output", section);
+    this.#bar = one("progress", section);
+    this.#curve = new Curve(one("figure", section));
+  }
+
+  async run(records: NonNullable<Inspected["records"]>): Promise<void> {
+    this.button.disabled = true;
+    this.#section.querySelector("ul")?.remove();
+    this.#say("runs", "running …");
+    this.#bar.hidden = false;
+    this.#bar.removeAttribute("value");
+    try {
+      this.#show(await repeat(this.instance, records, (progress) => this.#progress(progress)));
+    } finally {
+      this.#bar.hidden = true;
+      this.button.disabled = false;
+    }
+  }
+
+  #progress({ done, total, unit, values = {} }: StageProgress): void {
+    this.#bar.max = total;
+    this.#bar.value = done;
+    const shown = Object.entries(values).map(([name, value]) => `${name} ${value.toPrecision(4)}`);
+    this.#say("runs", [`${done} of ${total} ${unit}`, ...shown].join(", "));
+    const [first] = Object.entries(values);
+    if (first !== undefined) this.#curve.add(done / total, first);
+  }
+
+  #show({ findings, outputs, seconds }: Repeated): void {
+    for (const row of this.#section.querySelectorAll<HTMLElement>("tr[data-output]")) {
+      const output = outputs.find(({ name }) => name === row.dataset["output"]);
+      const isSame = output !== undefined && output.again === output.recorded;
+      one(".again", row).textContent = output?.again ?? "nothing";
+      one(".same", row).textContent = isSame ? "same bits" : "differs";
+      row.classList.toggle("failed", !isSame);
+    }
+    const took = `in ${seconds.toFixed(1)} s, in this browser`;
+    if (findings.length === 0) this.#say("same", `The same bits, ${took}`);
+    else {
+      this.#say("differs", `It differs, ${took}:`);
+      this.#section.append(list(findings.map((finding) => ({ text: findingText(finding) }))));
+    }
+  }
+
+  #say(state: string, text: string): void {
+    this.#section.setAttribute("data-state", state);
+    this.#status.textContent = text;
+  }
+}
+
+async function main(): Promise<void> {
+  const status = one<HTMLElement>("#records");
+  const say = (state: string, text: string) => {
+    status.dataset["state"] = state;
+    status.textContent = text;
+  };
+  let inspected: Inspected;
+  try {
+    inspected = inspect(await unpack(one("#material").textContent));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    return say("differs", `The material in this page cannot be unpacked: ${reason}`);
+  }
+  const { records, findings, index, root } = inspected;
+  if (findings.length > 0) {
+    say("differs", `${findings.length} findings: this page holds something else than was recorded`);
+    status.after(list(findings.map((finding) => ({ text: findingText(finding) }))));
+  } else {
+    const { instances, files } = index!;
+    say(
+      "same",
+      `All records agree: ${Object.keys(files).length} digests and ${
+        Object.keys(instances).length
+      } keys, ` +
+        `under root ${root}`,
+    );
+  }
+  if (records === undefined) return;
+  const cards = [...document.querySelectorAll<HTMLElement>("section[data-instance]")]
+    .map((section) => new Card(section)).filter(({ instance }) => records.traces.has(instance));
+  for (const card of cards) {
+    card.button.disabled = false;
+    card.button.onclick = () => card.run(records);
+  }
+  const all = one<HTMLButtonElement>("#all");
+  all.disabled = false;
+  all.onclick = async () => {
+    all.disabled = true;
+    for (const card of cards) await card.run(records);
+    all.disabled = false;
+  };
+}
+
+main();

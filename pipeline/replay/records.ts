@@ -1,0 +1,185 @@
+/**
+ * What the records of an audit file must agree on, all the way from its index to its bytes: digests,
+ * the lock, traces, keys from their ingredients, inputs and what made them, artifacts and their sizes.
+ *
+ * @module
+ */
+import { LockstepError } from "../errors.ts";
+import { keyOf } from "../key/ingredients.ts";
+import { sha256 } from "../key/hash.ts";
+import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
+import { parseTrace } from "../store/traces.ts";
+import type { AuditFile } from "./audit_file.ts";
+import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
+import type { Finding, Report } from "./finding.ts";
+import { checkLock } from "./lock_lines.ts";
+import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
+
+/** The records of an audit file, as far as they could be read. */
+export interface Records extends Material {
+  /** By instance. */
+  readonly traces: ReadonlyMap<string, Trace>;
+  /** Digest of each folder to what it holds. */
+  readonly manifests: ReadonlyMap<string, Manifest>;
+}
+
+/** Reads and checks all records. */
+export function checkRecords(file: AuditFile, report: Report): Records {
+  const intact = checkFiles(file, report);
+  const traces = readTraces(file, report);
+  checkLock(file, traces, report);
+  const folders = new Set<string>();
+  for (const trace of traces.values()) {
+    const { packages } = codeOf(trace);
+    if (packages !== undefined) folders.add(packages);
+    for (const { kind, sha256 } of Object.values(trace.outputs)) {
+      if (kind === "folder") folders.add(sha256);
+    }
+  }
+  const blob = (digest: string) =>
+    intact.has(`blobs/${digest}`) ? file.files.get(`blobs/${digest}`) : undefined;
+  const manifests = readManifests(folders, blob, report);
+  checkBlobs(file, { traces, manifests, intact, report });
+  checkFolders(traces, manifests, report);
+  checkInputs(traces, report);
+  return { traces, manifests, blob, isFolder: (digest) => folders.has(digest) };
+}
+
+/**
+ * Every file must be listed and have the digest that is listed, in the order of the list. Returns those
+ * that are what their name says.
+ */
+function checkFiles({ index, files }: AuditFile, report: Report): Set<string> {
+  const intact = new Set<string>();
+  const listed = Object.keys(index.files), there = [...files.keys()];
+  for (const name of listed.filter((name) => !files.has(name))) {
+    report({ what: "file", where: name, expected: "there, as the index says", found: "nothing" });
+  }
+  for (const name of there.filter((name) => !Object.hasOwn(index.files, name))) {
+    report({ what: "file", where: name, expected: "in the index", found: "no such entry" });
+  }
+  const both = listed.filter((name) => files.has(name));
+  const wrong = there.filter((name) => Object.hasOwn(index.files, name))
+    .findIndex((name, at) => name !== both[at]);
+  if (wrong >= 0) {
+    const found = there.filter((name) => Object.hasOwn(index.files, name))[wrong]!;
+    report({ what: "file", where: `file ${wrong + 1}`, expected: both[wrong]!, found });
+  }
+  for (const [name, content] of files) {
+    const digest = sha256(content);
+    const listed = index.files[name];
+    const named = /^blobs\/(.*)$/.exec(name)?.[1];
+    if (digest === (named ?? digest)) intact.add(name);
+    // Of a blob it is said below whose it is.
+    else if (named === listed) continue;
+    if (listed === undefined || listed === digest) continue;
+    report({ what: "file", where: name, expected: listed, found: digest });
+  }
+  return intact;
+}
+
+/** Every instance must have a trace, whose key follows from its ingredients. */
+function readTraces({ index, files }: AuditFile, report: Report): Map<string, Trace> {
+  const traces = new Map<string, Trace>();
+  const used = new Set<string>();
+  for (const [instance, key] of Object.entries(index.instances)) {
+    const path = `traces/${key}.json`;
+    used.add(path);
+    const content = files.get(path);
+    if (content === undefined) {
+      report({
+        what: "trace",
+        where: path,
+        expected: `the trace of ${instance}`,
+        found: "nothing",
+      });
+      continue;
+    }
+    try {
+      const trace = parseTrace(new TextDecoder().decode(content), { key, path });
+      traces.set(instance, trace);
+      checkTrace(trace, { instance, report });
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      report({ what: "trace", where: path, expected: "an intact trace", found: error.message });
+    }
+  }
+  for (const path of files.keys()) {
+    if (!path.startsWith("traces/") || used.has(path)) continue;
+    report({
+      what: "trace",
+      where: path,
+      expected: "an instance's of the index",
+      found: "no such key",
+    });
+  }
+  return traces;
+}
+
+/** All that a trace has, and an output of one. */
+const FIELDS = new Set([
+  ...["key", "instance", "stage", "run", "ingredients", "sources", "outputs", "metrics"],
+  ...["started", "seconds", "machine"],
+]);
+const OUTPUT_FIELDS = new Set(["sha256", "bytes", "kind", "exactness"]);
+
+function checkTrace(
+  trace: Trace,
+  { instance, report }: { readonly instance: string; readonly report: Report },
+): void {
+  const { key, stage, ingredients, outputs } = trace;
+  const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
+    if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
+  };
+  const unknown = [
+    ...Object.keys(trace).filter((name) => !FIELDS.has(name)),
+    ...Object.values(outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
+  ];
+  for (const name of unknown) expect("trace", name, ["no such field", "one"]);
+  expect("key", "key from its ingredients", [keyOf(ingredients), key]);
+  expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
+  const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
+    [`outputs.${name}`, `${kind}, ${exactness}`] as const
+  );
+  for (const [name, kind] of kinds) {
+    expect("trace", name, [ingredients[name] ?? "an ingredient", kind]);
+  }
+  for (const name of Object.keys(ingredients)) {
+    if (!name.startsWith("outputs.") || kinds.some(([made]) => made === name)) continue;
+    report({ what: "trace", where: `${instance}, ${name}`, expected: "an output", found: "none" });
+  }
+}
+
+/** Every input must be what an instance made; of what is gathered, the one that the label names. */
+function checkInputs(traces: ReadonlyMap<string, Trace>, report: Report): void {
+  const makers = new Map<string, { readonly instance: string; readonly output: string }[]>();
+  for (const [instance, { outputs }] of traces) {
+    for (const [output, { sha256 }] of Object.entries(outputs)) {
+      makers.set(sha256, [...makers.get(sha256) ?? [], { instance, output }]);
+    }
+  }
+  for (const [instance, trace] of traces) {
+    for (const { name, digest, label } of inputsIn(trace)) {
+      const made = makers.get(digest) ?? [];
+      const where = `${instance}, input ${name}${label === undefined ? "" : ` [${label}]`}`;
+      if (made.length === 0) {
+        report({
+          what: "input",
+          where,
+          expected: "what an instance of the run made",
+          found: digest,
+        });
+      } else if (label !== undefined && !made.some((maker) => fits(label, maker))) {
+        const found = made.map((maker) => `${maker.output} of ${maker.instance}`).join(", ");
+        report({ what: "input", where, expected: "made by what its label names", found });
+      }
+    }
+  }
+}
+
+/** Whether a label, `evaluate.metrics{"seed":"0"}`, is that of an instance's output. */
+function fits(label: string, { instance, output }: { instance: string; output: string }): boolean {
+  const [node = "", ...values] = instance.split("/");
+  if (!label.startsWith(`${node}.${output}{`)) return false;
+  return Object.values(coordinatesOf(label) ?? {}).sort().join("/") === values.sort().join("/");
+}

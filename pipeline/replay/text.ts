@@ -1,0 +1,66 @@
+/**
+ * A verification as lines for people.
+ *
+ * @module
+ */
+import { findingText } from "./finding.ts";
+import type { Step, Verified } from "./verify.ts";
+
+/** A line for an instance that ran again; `undefined` before it has. */
+export function stepText({ instance, result }: Step): string | undefined {
+  if (result === undefined) return undefined;
+  const { outputs, findings, seconds } = result;
+  const same = outputs.filter(({ recorded, again }) => recorded === again).length;
+  const verdict = findings.length > 0
+    ? "differs"
+    : same < outputs.length
+    ? "it measures time"
+    : "same bits";
+  return `again   ${instance}: ${verdict}, ${same} of ${outputs.length} outputs in ${
+    seconds.toFixed(1)
+  } s`;
+}
+
+/** What a verification came to: findings, then what the file is. */
+export function verifiedText(
+  { sha256, bytes, findings, index, root, repeated, notRepeated }: Verified,
+): string[] {
+  const lines = findings.map(findingText);
+  if (index !== undefined) {
+    const { experiment, profile, backend, commit, instances, leftOut } = index;
+    const left = Object.values(leftOut);
+    const names = Object.keys(index.files);
+    const count = (folder: string) => names.filter((name) => name.startsWith(`${folder}/`)).length;
+    lines.push(
+      `run     ${experiment}.${profile} on ${backend}`,
+      `commit  ${commit ?? "unknown"}`,
+      `holds   ${megabytes(bytes)}: ${Object.keys(instances).length} instances, ${
+        count("traces")
+      } traces, ${count("blobs")} ` +
+        `blobs, ${count("certificates")} certificates; left out ${left.length} artifacts of ` +
+        megabytes(left.reduce((sum, size) => sum + size, 0)),
+      `root    sha256 ${root}`,
+    );
+  }
+  const passed =
+    repeated.filter(({ findings, outputs }) =>
+      findings.length === 0 && outputs.every(({ recorded, again }) => recorded === again)
+    ).length;
+  if (notRepeated.length > 0) {
+    const shown = notRepeated.slice(0, 3).join(", ") + (notRepeated.length > 3 ? ", …" : "");
+    lines.push(`not run ${notRepeated.length} more that gather what others made: ${shown}`);
+  }
+  const all = Object.keys(index?.instances ?? {}).length;
+  lines.push(
+    `file    sha256 ${sha256}`,
+    findings.length === 0
+      ? `sound   every digest holds; ${passed} of ${all} instances ran again and left the same bits`
+      : `unsound ${findings.length} findings`,
+  );
+  return lines;
+}
+
+/** `12.3 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,77 @@
+/**
+ * What the traces of a run name, and why: which blobs an audit file holds, and which it must hold.
+ *
+ * @module
+ */
+import type { Sha256 } from "../key/hash.ts";
+import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
+import { inputsIn } from "./replay.ts";
+
+/** One way in which a trace names some bytes. */
+export interface Use {
+  readonly sha256: Sha256;
+  /** `metrics of evaluate/short/0`, `code of report`. */
+  readonly of: string;
+  readonly bytes?: number;
+  /**
+   * Whether an audit file holds it whatever its size: lists of files, code, and what chosen instances
+   * are made from and make.
+   */
+  readonly always: boolean;
+}
+
+/**
+ * Whether an instance gathers what others made, and neither computes on a backend nor measures time, as
+ * what makes tables and verdicts does: it runs again quickly, and anywhere.
+ */
+export function gathers(trace: Trace): boolean {
+  const { ingredients } = trace;
+  return ingredients["platform.backend"] === undefined && ingredients["alone"] === undefined &&
+    inputsIn(trace).some(({ label }) => label !== undefined);
+}
+
+/** Whether an instance is to be run again by whoever has the file. */
+export type Choice = (trace: Trace, instance: string) => boolean;
+
+/**
+ * All that some traces name. Of a folder whose list is unknown, the list alone.
+ *
+ * @param options.chosen By default those that gather.
+ * @param options.code Of which instances the code is to be there; by default of all.
+ */
+export function* usesOf(
+  traces: ReadonlyMap<string, Trace>,
+  { manifest, chosen = gathers, code: hasCode = () => true }: {
+    readonly manifest: (digest: string) => Manifest | undefined;
+    readonly chosen?: Choice;
+    readonly code?: Choice;
+  },
+): Generator<Use> {
+  const always = new Set<string>();
+  for (const [instance, trace] of traces) {
+    const { code, packages = code } = codeOf(trace);
+    if (hasCode(trace, instance)) always.add(code).add(packages);
+    if (!chosen(trace, instance)) continue;
+    for (const { digest } of inputsIn(trace)) always.add(digest);
+    for (const { sha256 } of Object.values(trace.outputs)) always.add(sha256);
+  }
+  const file = (sha256: Sha256, of: string, bytes?: number): Use => {
+    return { sha256, of, always: always.has(sha256), ...(bytes === undefined ? {} : { bytes }) };
+  };
+  function* folder(sha256: Sha256, of: string): Generator<Use> {
+    yield { sha256, of, always: true };
+    for (const [path, entry] of Object.entries(manifest(sha256) ?? {})) {
+      yield { ...entry, of: `${path} in ${of}`, always: always.has(sha256) };
+    }
+  }
+  for (const [instance, trace] of traces) {
+    const { code, packages } = codeOf(trace);
+    yield file(code, `code of ${instance}`);
+    if (packages !== undefined) yield* folder(packages, `packages of ${instance}`);
+    for (const [name, { kind, sha256, bytes }] of Object.entries(trace.outputs)) {
+      const of = `${name} of ${instance}`;
+      if (kind === "folder") yield* folder(sha256, of);
+      else yield file(sha256, of, bytes);
+    }
+  }
+}

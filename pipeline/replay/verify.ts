@@ -1,0 +1,202 @@
+/**
+ * Verifies an audit file: all that its records must agree on, and that what gathers results (tables,
+ * verdicts, the report) comes out of the recorded code again, bit for bit. It needs no store, no
+ * package, no network and no GPU, and runs in Deno and in a browser alike.
+ *
+ * @module
+ */
+import { LockstepError } from "../errors.ts";
+import { type Sha256, sha256 } from "../key/hash.ts";
+import type { StageProgress } from "../stage.ts";
+import { lockName } from "../store/lockfile.ts";
+import { codeOf, type Trace } from "../store/trace.ts";
+import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
+import { difference } from "./difference.ts";
+import type { Finding, Report } from "./finding.ts";
+import { compareLines } from "./lock_lines.ts";
+import { checkRecords, type Records } from "./records.ts";
+import { inputsIn, missingFor, replay } from "./replay.ts";
+import { gathers } from "./uses.ts";
+
+/** How to verify. */
+export interface VerifyOptions {
+  /** The text of a lock that the run's must equal, by its name: as one from version control. */
+  readonly lock?: (name: string) => string | undefined;
+  /** The code that stages must have, by name: as that of a checkout. */
+  readonly code?: (stages: readonly string[]) => Promise<ReadonlyMap<string, Code>>;
+  /** Which instances are to run again; by default those that gather what others made. */
+  readonly again?: (instance: string, trace: Trace) => boolean;
+  /** Called as an instance begins to run, while it does, and as it ended. */
+  readonly onStep?: (step: Step) => void;
+}
+
+/** Digests of a stage's code, and of the list of its packages' modules if it has any. */
+export type Code = ReturnType<typeof codeOf>;
+
+/** An instance that runs again. */
+export interface Step {
+  readonly instance: string;
+  readonly progress?: StageProgress;
+  /** Once it has ended. */
+  readonly result?: Repeated;
+}
+
+/** An instance that ran again. */
+export interface Repeated {
+  readonly instance: string;
+  readonly seconds: number;
+  readonly outputs: readonly RepeatedOutput[];
+  readonly findings: readonly Finding[];
+}
+
+/** An output as it is recorded and as it came out again. */
+export interface RepeatedOutput {
+  readonly name: string;
+  readonly recorded: Sha256;
+  readonly again: Sha256 | undefined;
+}
+
+/** What a verification saw. */
+export interface Verified {
+  /** Digest of the whole file. */
+  readonly sha256: Sha256;
+  readonly bytes: number;
+  readonly findings: readonly Finding[];
+  /** What could be read; absent if the file is no audit file. */
+  readonly index?: AuditIndex;
+  /** Digest of the index. */
+  readonly root?: Sha256;
+  readonly repeated: readonly Repeated[];
+  /** Instances that gather what others made and did not run again. */
+  readonly notRepeated: readonly string[];
+}
+
+/** An audit file whose records were checked. */
+export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
+  /** Absent if the file is no audit file. */
+  readonly records?: Records;
+}
+
+/** Checks what an audit file's records must agree on, and runs nothing. */
+export function inspect(bytes: Uint8Array<ArrayBuffer>, lock?: VerifyOptions["lock"]): Inspected {
+  const whole = { sha256: sha256(bytes), bytes: bytes.length };
+  const findings: Finding[] = [];
+  const report: Report = (finding) => findings.push(finding);
+  let file: AuditFile;
+  try {
+    file = readAuditFile(bytes);
+  } catch (error) {
+    if (!(error instanceof LockstepError)) throw error;
+    report({ what: "file", where: "the file", expected: "an audit file", found: error.message });
+    return { ...whole, findings };
+  }
+  const records = checkRecords(file, report);
+  if (lock !== undefined) checkAgainst(lock, file, report);
+  return { ...whole, findings, index: file.index, root: file.root, records };
+}
+
+/** Verifies an audit file. Whatever is wrong with it is a finding. */
+export async function verify(
+  bytes: Uint8Array<ArrayBuffer>,
+  options: VerifyOptions = {},
+): Promise<Verified> {
+  const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
+  const { records, ...inspected } = inspect(bytes, options.lock);
+  const traces = [...records?.traces ?? []];
+  const findings = [...inspected.findings];
+  if (options.code !== undefined) {
+    const stages = [...new Set(traces.map(([, { stage }]) => stage))];
+    findings.push(...codeFindings(traces, await options.code(stages)));
+  }
+  const repeated: Repeated[] = [];
+  for (const [instance, trace] of traces) {
+    if (!again(instance, trace)) continue;
+    onStep({ instance });
+    const result = await repeat(instance, records!, (progress) => onStep({ instance, progress }));
+    onStep({ instance, result });
+    repeated.push(result);
+    findings.push(...result.findings);
+  }
+  const notRepeated = traces.filter(([instance, trace]) =>
+    inputsIn(trace).some(({ label }) => label !== undefined) && !again(instance, trace)
+  ).map(([instance]) => instance);
+  return { ...inspected, findings, repeated, notRepeated };
+}
+
+/** Which stages ran other code than theirs. */
+function codeFindings(
+  traces: readonly (readonly [instance: string, trace: Trace])[],
+  current: ReadonlyMap<string, Code>,
+): Finding[] {
+  const findings = new Map<string, Finding>();
+  for (const [instance, trace] of traces) {
+    const [ran, wanted] = [codeOf(trace), current.get(trace.stage)];
+    for (const what of ["code", "packages"] as const) {
+      const [expected = "none", found = "none"] = [wanted?.[what], ran[what]];
+      const id = `${trace.stage} ${what} ${found}`;
+      // Once for all instances of a stage.
+      if (expected === found || findings.has(id)) continue;
+      const where = `${what} of stage ${trace.stage}, of ${instance}`;
+      findings.set(id, { what: "code", where, expected, found });
+    }
+  }
+  return [...findings.values()];
+}
+
+/** The run's lock must be one from elsewhere. */
+function checkAgainst(
+  lock: NonNullable<VerifyOptions["lock"]>,
+  { index, files }: AuditFile,
+  report: Report,
+): void {
+  const name = lockName(index), where = `${name}, against the one given`;
+  const expected = lock(name), found = new TextDecoder().decode(files.get(name));
+  if (expected !== undefined) compareLines(where, { expected, found, report });
+  else report({ what: "lock", where, expected: "given", found: "no lock of this run" });
+}
+
+/** What is shown of a failure. */
+const MAX_LINES = 12;
+
+/** Runs a recorded instance again and compares what it leaves with its trace. */
+export async function repeat(
+  instance: string,
+  records: Records,
+  onProgress: (progress: StageProgress) => void = () => {},
+): Promise<Repeated> {
+  const trace = records.traces.get(instance)!;
+  const findings: Finding[] = [];
+  const differ = (where: string, expected: string, found: string) =>
+    findings.push({ what: "result", where: `${instance}, ${where}`, expected, found });
+  const failed = (found: string): Repeated => {
+    differ("run again", "possible", found.split("\n").slice(0, MAX_LINES).join("\n"));
+    return { instance, seconds: 0, outputs: [], findings };
+  };
+  const missing = missingFor(trace, records);
+  if (missing.length > 0) return failed(`that it lacks ${missing.join(", ")}`);
+  try {
+    const made = await replay(trace, records, { onProgress });
+    // What it measured is another with every run.
+    const timed = trace.ingredients["alone"] !== undefined;
+    const outputs = Object.entries(trace.outputs).map(
+      ([name, { sha256: recorded }]): RepeatedOutput => {
+        const output = made.outputs[name];
+        if (output?.sha256 !== recorded && !timed) {
+          const where = output === undefined ? "" : difference(recorded, output.files, records);
+          differ(`output ${name}${where}`, output?.sha256 ?? "nothing", recorded);
+        }
+        return { name, recorded, again: output?.sha256 };
+      },
+    );
+    for (const name of new Set([...Object.keys(trace.metrics), ...Object.keys(made.metrics)])) {
+      const [recorded, again] = [trace.metrics[name], made.metrics[name]];
+      if (recorded !== again && !timed) {
+        differ(`metric ${name}`, String(again ?? "none"), String(recorded ?? "none"));
+      }
+    }
+    return { instance, seconds: made.seconds, outputs, findings };
+  } catch (error) {
+    // Whatever is in the file may have led to it.
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * A shared cache: a server's blobs and traces, each verified as it arrives. What it answers is never
+ * believed for where it comes from, and whatever goes wrong with it fails nothing.
+ *
+ * @module
+ */
+import { LockstepError } from "../../errors.ts";
+import type { Sha256 } from "../../key/hash.ts";
+import { sha256 } from "../../key/hash.ts";
+import { download, type Downloaded, type Wanted } from "./download.ts";
+import { receiveTrace, sendTrace } from "./entry.ts";
+import type { Remote } from "./remote.ts";
+import { type Answer, LIMITS, type Limits, Requests, requireDone, UNASKED } from "./requests.ts";
+import type { Trace } from "../trace.ts";
+import { CacheTrouble } from "./trouble.ts";
+
+/** Who hears of what. */
+export interface CacheListeners {
+  /** A sentence to know that is no failure. */
+  readonly onNote: (message: string) => void;
+  /** What was refused: where it came from, and why. */
+  readonly onRefused: (url: string, message: string) => void;
+}
+
+/** What a cache has of a key; `unknown`: it could not be asked. */
+export type FoundTrace = Trace | "none" | "unknown";
+
+/** No trace is that long. */
+const MAX_TRACE_BYTES = 16 << 20;
+/** How often a trace is fetched that can't be trusted: a byte may flip on the way. */
+const MAX_ROUNDS = 2;
+
+/** See the module's comment. */
+export class RemoteCache {
+  readonly #remote: Remote;
+  readonly #requests: Requests;
+  readonly #listeners: CacheListeners;
+  /** Paths of blobs that it has wrong, and is to be given again. */
+  readonly #wrong = new Set<string>();
+  /** Whether the server knows how to write only what is not there; found out by asking. */
+  #writesOnce = true;
+
+  constructor(remote: Remote, listeners: CacheListeners, limits: Limits = LIMITS) {
+    this.#remote = remote;
+    this.#listeners = listeners;
+    this.#requests = new Requests(remote, limits, listeners.onNote);
+  }
+
+  /** Its address, for people. */
+  get name(): string {
+    return this.#remote.name;
+  }
+
+  /** The trace of a key, verified. */
+  async trace(key: Sha256): Promise<FoundTrace> {
+    const path = `ac/${key}`;
+    for (let round = 1;; round++) {
+      const text = await this.#requests.attempt(
+        "read",
+        () => this.#requests.ask({ method: "GET", path }, (answer) => readText(answer)),
+      );
+      if (text === UNASKED) return "unknown";
+      if (text === undefined) return "none";
+      try {
+        return receiveTrace(text, { key, from: this.name });
+      } catch (error) {
+        if (!(error instanceof LockstepError)) throw error;
+        if (round < MAX_ROUNDS) continue;
+        this.#refuse(path, error.message);
+        return "none";
+      }
+    }
+  }
+
+  /** Fetches a blob into the file at a path, verified. Returns whether it is there now. */
+  async fetchBlob(wanted: Wanted, path: string): Promise<boolean> {
+    const found: Downloaded = await download(this.#requests, wanted, path);
+    if (typeof found === "object") {
+      const path = `cas/${wanted.sha256}`;
+      this.#wrong.add(path);
+      this.#refuse(path, found.refused);
+    }
+    return found === "here";
+  }
+
+  /** Puts a blob there, unless it is there. Returns whether it is there now. */
+  async putBlob(
+    { sha256: digest, bytes }: { readonly sha256: Sha256; readonly bytes: number },
+    file: string,
+  ): Promise<"there" | "put" | "failed"> {
+    const path = `cas/${digest}`;
+    const put = await this.#requests.attempt("write", async () => {
+      const length = await this.#requests.ask(
+        { method: "HEAD", path },
+        ({ headers }) => Promise.resolve(Number(headers.get("content-length") ?? bytes)),
+      );
+      if (length === bytes && !this.#wrong.has(path)) return "there";
+      await this.#requests.putFile(path, { file, bytes, sha256: digest });
+      this.#wrong.delete(path);
+      return "put";
+    });
+    return put === UNASKED ? "failed" : put;
+  }
+
+  /**
+   * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it can't be
+   * trusted.
+   */
+  async putTrace(trace: Trace): Promise<"there" | "put" | "failed"> {
+    const path = `ac/${trace.key}`;
+    const text = sendTrace(trace);
+    const put = await this.#requests.attempt("write", async () => {
+      const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
+      if (there !== undefined && isTrusted(there, trace.key)) return "there";
+      const once: Record<string, string> = there === undefined && this.#writesOnce
+        ? { "if-none-match": "*" }
+        : {};
+      const status = await this.#requests.putText(path, {
+        ...{ text, sha256: sha256(text), headers: once },
+      });
+      // Another was first.
+      if (status === 412) return "there";
+      if (status === 501 && this.#writesOnce) {
+        this.#writesOnce = false;
+        throw new CacheTrouble("it does not know If-None-Match", "passing");
+      }
+      requireDone(status);
+      return "put";
+    });
+    return put === UNASKED ? "failed" : put;
+  }
+
+  #refuse(path: string, message: string): void {
+    this.#listeners.onRefused(`${this.name}/${path}`, message);
+  }
+}
+
+function isTrusted(text: string, key: Sha256): boolean {
+  try {
+    return receiveTrace(text, { key, from: "" }) !== undefined;
+  } catch (error) {
+    if (error instanceof LockstepError) return false;
+    throw error;
+  }
+}
+
+/** @throws {CacheTrouble} If it is longer than any trace. */
+async function readText({ pieces }: Answer): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "", bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > MAX_TRACE_BYTES) {
+      throw new CacheTrouble(`a trace must have at most ${MAX_TRACE_BYTES} bytes`, "passing");
+    }
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}

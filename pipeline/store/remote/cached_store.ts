@@ -1,0 +1,154 @@
+/**
+ * A store with a shared cache behind it. A key that is not here is looked up there, and its trace is
+ * enough to go on: an artifact is fetched once somebody is to read it. With a cache that can't be reached
+ * it is a store like any other.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import type { BlobState, FoundOutputs, PutTrace } from "../artifact_store.ts";
+import type { Sha256 } from "../../key/hash.ts";
+import { lookAt } from "../../files.ts";
+import { LocalStore, type StoreOptions } from "../local_store.ts";
+import { isHeld, tryLock } from "../mutex.ts";
+import type { Named, Trace } from "../trace.ts";
+import { locksFolder, makeFolder } from "../workspace.ts";
+import { type FoundTrace, RemoteCache } from "./cache.ts";
+import type { Wanted } from "./download.ts";
+import { Uploads } from "./uploads.ts";
+
+/** What a store takes besides what every store does. */
+export interface CachedStoreOptions extends StoreOptions {
+  readonly cache: RemoteCache;
+  /** Whether results are put there. */
+  readonly push?: boolean;
+}
+
+/** What came from a cache, and what went there. */
+export interface Traffic {
+  /** Keys whose traces came from there. */
+  traces: number;
+  /** Blobs that were fetched. */
+  blobs: number;
+  bytes: number;
+}
+
+const LOCK_POLL_MS = 50;
+
+/** See the module's comment. */
+export class CachedStore extends LocalStore {
+  readonly cache: RemoteCache;
+  readonly traffic: Traffic = { traces: 0, blobs: 0, bytes: 0 };
+  readonly uploads: Uploads | undefined;
+  readonly #isReading: boolean;
+  /** What the cache was asked for. */
+  readonly #asked = new Map<Sha256, Promise<FoundTrace>>();
+  readonly #fetched = new Map<Sha256, Promise<boolean>>();
+
+  constructor(root: string, { cache, push = false, ...options }: CachedStoreOptions) {
+    super(root, options);
+    this.cache = cache;
+    this.#isReading = options.reading ?? false;
+    if (push) this.uploads = new Uploads(this, cache);
+  }
+
+  override async outputs(key: Sha256): Promise<FoundOutputs> {
+    const found = await super.outputs(key);
+    return found === "absent" ? (await this.trace(key))?.outputs ?? "absent" : found;
+  }
+
+  override async trace(key: Sha256): Promise<Trace | undefined> {
+    return await super.trace(key) ?? await this.#receive(key);
+  }
+
+  async #receive(key: Sha256): Promise<Trace | undefined> {
+    let asked = this.#asked.get(key);
+    if (!asked) this.#asked.set(key, asked = this.cache.trace(key));
+    const found = await asked;
+    // What could not be asked is asked again.
+    if (found === "unknown") this.#asked.delete(key);
+    if (typeof found === "string") return undefined;
+    if (this.#isReading) return found;
+    const own = await super.trace(key);
+    if (own) return own;
+    this.keepReceived(found);
+    this.traffic.traces++;
+    return await super.trace(key);
+  }
+
+  override async putTrace(trace: Trace): Promise<PutTrace> {
+    const put = await super.putTrace(trace);
+    if (put.unlike.length === 0) this.uploads?.add(trace);
+    return put;
+  }
+
+  override async checkOutput(output: Named): Promise<BlobState> {
+    const state = await super.checkOutput(output);
+    return state === "ok" || !await this.#fetchOutput(output)
+      ? state
+      : await super.checkOutput(output);
+  }
+
+  override async verifyOutput(output: Named): Promise<BlobState> {
+    const state = await super.verifyOutput(output);
+    if (state === "ok" || !await this.#fetchOutput(output)) return state;
+    return await super.verifyOutput(output);
+  }
+
+  /** Fetches what is missing of an output. Returns whether all of it could be had. */
+  async #fetchOutput({ kind, sha256, bytes }: Named): Promise<boolean> {
+    if (this.#isReading) return false;
+    if (kind === "file") return await this.#fetch({ sha256, bytes });
+    if (!await this.#fetch({ sha256, bytes: undefined })) return false;
+    const files = Object.values(await this.manifest(sha256) ?? {});
+    const fetched = await Promise.all(files.map((file) => this.#fetch(file)));
+    return fetched.every((each) => each);
+  }
+
+  async #fetch(wanted: Wanted): Promise<boolean> {
+    if (await this.check(wanted.sha256) === "ok") return true;
+    let fetched = this.#fetched.get(wanted.sha256);
+    if (!fetched) {
+      fetched = this.#fetchOnce(wanted).finally(() => this.#fetched.delete(wanted.sha256));
+      this.#fetched.set(wanted.sha256, fetched);
+    }
+    return await fetched;
+  }
+
+  /** Fetches a blob, unless another process does meanwhile. */
+  async #fetchOnce(wanted: Wanted): Promise<boolean> {
+    const { sha256 } = wanted;
+    for (;;) {
+      const lock = await tryLock(locksFolder(this), `incoming-${sha256}`);
+      if (!isHeld(lock)) {
+        await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+        continue;
+      }
+      try {
+        if (await this.check(sha256) === "ok") return true;
+        const path = this.#incomingPath(sha256);
+        if (!await this.cache.fetchBlob(wanted, path)) {
+          if (lookAt(path)?.stat.size === 0) Deno.removeSync(path);
+          return false;
+        }
+        const { bytes } = await this.putFile(path, sha256);
+        this.traffic.blobs++;
+        this.traffic.bytes += bytes;
+        return true;
+      } finally {
+        lock.release();
+      }
+    }
+  }
+
+  #incomingPath(digest: Sha256): string {
+    const folder = join(this.root, "incoming");
+    makeFolder(this, folder);
+    const path = join(folder, digest);
+    const found = lookAt(path);
+    if (found && found.kind !== "a file") {
+      this.setAside(path, `must be a file, found ${found.kind}`);
+    }
+    return path;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A trace as a cache holds it: sealed, as in a store, and checked as it arrives for whatever does not
+ * need to be believed.
+ *
+ * @module
+ */
+import { LockstepError } from "../../errors.ts";
+import { isDigest } from "../shape.ts";
+import { keyOf } from "../../key/ingredients.ts";
+import type { Sha256 } from "../../key/hash.ts";
+import { seal } from "../sealed.ts";
+import type { Trace } from "../trace.ts";
+import { parseTrace } from "../traces.ts";
+
+/** The text of a trace for a cache: all but where it was received from. */
+export function sendTrace(trace: Trace): string {
+  const { received: _, ...own } = trace;
+  return seal(own);
+}
+
+/**
+ * The trace in a cache's answer.
+ *
+ * @throws {LockstepError} If it is not one of its key: sealed, with ingredients that give the key and
+ *   outputs that are those of the ingredients.
+ */
+export function receiveTrace(
+  text: string,
+  { key, from }: { readonly key: Sha256; readonly from: string },
+): Trace {
+  const trace = parseTrace(text, { key, path: "it" });
+  const problem = problemOf(trace);
+  if (problem !== undefined) throw new LockstepError(`Cannot trust it: ${problem}`);
+  return { ...trace, received: { from } };
+}
+
+function problemOf({ key, stage, ingredients, outputs }: Trace): string | undefined {
+  if (keyOf(ingredients) !== key) return "its ingredients do not give its key";
+  if (ingredients["stage"] !== stage) return "its stage is not that of its ingredients";
+  const declared = Object.keys(ingredients).filter((name) => name.startsWith("outputs."));
+  const isDeclared = Object.entries(outputs).every(([name, { kind, exactness, sha256 }]) =>
+    isDigest(sha256) && ingredients[`outputs.${name}`] === `${kind}, ${exactness}`
+  );
+  return isDeclared && declared.length === Object.keys(outputs).length
+    ? undefined
+    : "its outputs are not those of its ingredients";
+}

@@ -1,0 +1,206 @@
+/**
+ * Sends calls to a server: with time limits, again after what passes, and not at all for a while
+ * where the server can't be reached.
+ *
+ * @module
+ */
+import { request as requestPlain } from "node:http";
+import { request as requestSecure } from "node:https";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import type { Sha256 } from "../../key/hash.ts";
+import { Breaker } from "./breaker.ts";
+import { Places } from "./places.ts";
+import type { Call, Remote } from "./remote.ts";
+import { CacheTrouble } from "./trouble.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** How long a server may take, and how often it is asked. */
+export interface Limits {
+  /** Until an answer begins. */
+  readonly answerMs: number;
+  /** In each such time some bytes must come, see {@linkcode Watchdog}. */
+  readonly stallMs: number;
+  readonly attempts: number;
+  /** Before the second attempt; four times as long before each further one. */
+  readonly pauseMs: number;
+  /** So many failures in a row end it for a while. */
+  readonly failures: number;
+  readonly restMs: number;
+  /** Calls at a time. */
+  readonly parallel: number;
+}
+
+/** What holds unless a test wants others. */
+export const LIMITS: Limits = {
+  answerMs: 5_000,
+  stallMs: 10_000,
+  attempts: 4,
+  pauseMs: 50,
+  failures: 8,
+  restMs: 30_000,
+  parallel: 8,
+};
+
+/** An answer whose body comes in pieces. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly pieces: AsyncIterable<Uint8Array<ArrayBuffer>>;
+}
+
+/** What could not be asked, or not be answered: nothing is known of it. */
+export const UNASKED = Symbol("unasked");
+
+/** A time-out counts as several failures, since each costs seconds, and so does a refusal of the user. */
+const HEAVY = 4;
+
+/** See the module's comment. */
+export class Requests {
+  readonly #remote: Remote;
+  readonly #limits: Limits;
+  readonly #places: Places;
+  /** Whoever may read may not write, as a rule. */
+  readonly #breakers: Readonly<Record<"read" | "write", Breaker>>;
+
+  /** @param onNote Is given one sentence where the server is not asked any more. */
+  constructor(remote: Remote, limits: Limits, onNote: (message: string) => void) {
+    this.#remote = remote;
+    this.#limits = limits;
+    this.#places = new Places(limits.parallel);
+    const breaker = (what: string) =>
+      new Breaker({
+        ...limits,
+        onOpen: (reason) => onNote(`the cache ${remote.name} ${what}: ${reason}`),
+      });
+    this.#breakers = {
+      read: breaker("is left out for a while, and what is missing is made here"),
+      write: breaker("takes no results for a while"),
+    };
+  }
+
+  /** Does something with a server's answers, again where what goes wrong may pass. */
+  async attempt<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T | typeof UNASKED> {
+    const breaker = this.#breakers[kind];
+    return await this.#places.use(async () => {
+      const { attempts, pauseMs } = this.#limits;
+      for (let attempt = 1;; attempt++) {
+        if (breaker.isOpen) return UNASKED;
+        try {
+          const done = await work();
+          breaker.answered();
+          return done;
+        } catch (error) {
+          if (!(error instanceof CacheTrouble)) throw error;
+          const { message, kind } = error;
+          breaker.failed(message, kind === "passing" ? 1 : HEAVY);
+          if (attempt === attempts) return UNASKED;
+          await new Promise((resolve) => setTimeout(resolve, pauseMs * 4 ** (attempt - 1)));
+        }
+      }
+    });
+  }
+
+  /**
+   * Sends a call without content, and hands its answer over while it comes; `undefined` where the
+   * server has no such thing.
+   *
+   * @throws {CacheTrouble}
+   */
+  async ask<T>(call: Call, use: (answer: Answer) => Promise<T>): Promise<T | undefined> {
+    const { url, method, headers } = await this.#remote.sign(call);
+    // What is on the way is compared byte by byte.
+    headers.set("accept-encoding", "identity");
+    const dog = new Watchdog(this.#limits);
+    try {
+      const response = await fetch(url, { method, headers, signal: dog.signal })
+        .catch((error) => dog.bark(error));
+      try {
+        if (isNone(response.status)) return undefined;
+        requireDone(response.status);
+        dog.answered();
+        const { status, headers } = response;
+        return await use({ status, headers, pieces: dog.watch(response.body ?? []) });
+      } finally {
+        await response.body?.cancel().catch(() => {});
+      }
+    } finally {
+      dog.close();
+    }
+  }
+
+  /** Sends a text. @throws {CacheTrouble} */
+  async putText(
+    path: string,
+    { text, sha256, headers = {} }: {
+      readonly text: string;
+      readonly sha256: Sha256;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ): Promise<number> {
+    const call = await this.#remote.sign({ method: "PUT", path, sha256, headers });
+    const dog = new Watchdog(this.#limits);
+    try {
+      dog.sent();
+      const response = await fetch(call.url, { ...call, body: text, signal: dog.signal })
+        .catch((error) => dog.bark(error));
+      await response.body?.cancel().catch(() => {});
+      return response.status;
+    } finally {
+      dog.close();
+    }
+  }
+
+  /** Sends a file, in pieces: of a stream `fetch` does not say how long it is. @throws {CacheTrouble} */
+  async putFile(
+    path: string,
+    { file, bytes, sha256 }: {
+      readonly file: string;
+      readonly bytes: number;
+      readonly sha256: Sha256;
+    },
+  ): Promise<void> {
+    const { url, method, headers } = await this.#remote.sign({ method: "PUT", path, sha256 });
+    const send = url.startsWith("https:") ? requestSecure : requestPlain;
+    const dog = new Watchdog(this.#limits);
+    let ownFault: unknown;
+    try {
+      const request = send(url, {
+        ...{ method, signal: dog.signal },
+        headers: { ...Object.fromEntries(headers), "content-length": bytes },
+      });
+      const answer = new Promise<number>((resolve, reject) => {
+        request.on("close", () => reject(new Error("the connection was closed")));
+        request.on("error", reject).on("response", (response) => {
+          response.resume().on("error", reject).on("end", () => resolve(response.statusCode ?? 0));
+        });
+      });
+      const source = createReadStream(file, { highWaterMark: 1 << 18 });
+      source.on("data", (piece) => dog.saw(piece.length)).on("end", () => dog.sent())
+        .on("error", (error) => {
+          // Of the file; else it is the connection that ended it.
+          if ("syscall" in error) ownFault = error;
+        });
+      // A server may refuse before it has read all: then what it answered counts.
+      const [answered, sent] = await Promise.allSettled([answer, pipeline(source, request)]);
+      if (ownFault !== undefined) throw ownFault;
+      if (answered.status === "fulfilled") return requireDone(answered.value);
+      dog.bark(sent.status === "rejected" ? sent.reason : answered.reason);
+    } finally {
+      dog.close();
+    }
+  }
+}
+
+function isNone(status: number): boolean {
+  return status === 404 || status === 410;
+}
+
+/** @throws {CacheTrouble} If a status is not that of something done. */
+export function requireDone(status: number): void {
+  if (status >= 200 && status < 300) return;
+  if (status === 401 || status === 403) {
+    throw new CacheTrouble(`it refuses this user (status ${status})`, "refused");
+  }
+  throw new CacheTrouble(`it answered with status ${status}`, "passing");
+}

@@ -1,0 +1,256 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Trace } from "../../pipeline/store/trace.ts";
+import { keyOf } from "../../pipeline/key/ingredients.ts";
+import { sha256 } from "../../pipeline/key/hash.ts";
+import { seal, unseal } from "../../pipeline/store/sealed.ts";
+import { CacheServer } from "../rig/cache_server.ts";
+import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+
+const TOY = [
+  ...["gather", "steps/ann/1", "steps/ann/2", "steps/bob/1", "steps/bob/2"],
+  ...["word/ann", "word/bob"],
+];
+
+let toyContent: Promise<CacheServer["content"]> | undefined;
+
+/** A server that has all that the toy project makes. */
+async function filled(): Promise<CacheServer> {
+  toyContent ??= (async () => {
+    await using server = new CacheServer();
+    using first = toyProject();
+    await first.executed("--cache", server.url, "--push");
+    return server.content;
+  })();
+  return new CacheServer(await toyContent);
+}
+
+function executed({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "executed" ? [event.instance] : []).sort();
+}
+
+function damaged({ events }: Ended): string[] {
+  return events.flatMap((event) =>
+    event.event === "damaged" ? [`${event.path}: ${event.message}`] : []
+  );
+}
+
+function notes({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "note" ? [event.message] : []);
+}
+
+function reproduce(project: TestProject, ...args: string[]): Promise<Ended> {
+  return project.run(["reproduce", "--json", ...args]);
+}
+
+/** The traces that a server has, by their path. */
+function tracesOf({ content }: CacheServer): [path: string, trace: Trace][] {
+  return [...content].filter(([path]) => path.startsWith("/ac/")).map(([path, text]) => [
+    path,
+    unseal(new TextDecoder().decode(text), path) as Trace,
+  ]);
+}
+
+Deno.test("a second clone reproduces from the cache alone, and fetches only what it publishes", async () => {
+  await using server = new CacheServer();
+  using first = toyProject();
+  using second = toyProject();
+  const cache = ["--cache", server.url];
+  assertEquals(await first.executed(...cache, "--push"), TOY);
+  assertEquals(await second.executed(...cache), []);
+  for (const name of ["report/page.txt", "parts/1ann.txt"]) {
+    assertEquals(second.read(`outputs/toy.smoke/${name}`), first.read(`outputs/toy.smoke/${name}`));
+  }
+  assertEquals(second.read("lock/toy.smoke.lock"), first.read("lock/toy.smoke.lock"));
+  // The page, the list of the parts, and of the four parts those that differ.
+  assertEquals(server.count("GET", "/cas/"), 4);
+  const audit = await second.run(["audit"]);
+  assertEquals(audit.code, 0, audit.stdout + audit.stderr);
+  assertMatch(unwrapped(audit.stdout), /\d+ blobs of results that came from a cache were not/);
+
+  server.asked.length = 0;
+  assertEquals(await second.executed(...cache), []);
+  // In words it is remembered, once nothing is so new that an edit might not show.
+  const ends = await second.run(["reproduce", ...cache]);
+  assertStringIncludes(unwrapped(ends.stdout), "0 ran, 7 up to date");
+  assertEquals(server.asked.length, 0, "a run with nothing to do asks nobody");
+
+  const repair = await second.run(["audit", "--repair"]);
+  assertEquals(repair.code, 0, repair.stdout + repair.stderr);
+  assertEquals(await second.executed(), [], "what was not fetched is nothing to repair");
+});
+
+Deno.test("an edit fetches what the instances read that it runs again, and makes the rest here", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const cache = ["--cache", server.url];
+  await project.executed(...cache);
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "    inputs: { states",
+    "    params: { title: Some }\n    inputs: { states",
+  );
+  assertEquals(await project.executed(...cache), ["gather"]);
+  assertStringIncludes(project.read("outputs/toy.smoke/report/page.txt"), "Some\n");
+  assertEquals((await project.run(["audit"])).code, 0);
+
+  using offline = toyProject();
+  await offline.executed(...cache);
+  offline.edit(
+    "experiments/toy/experiment.yaml",
+    "    inputs: { states",
+    "    params: { title: Some }\n    inputs: { states",
+  );
+  assertEquals(await offline.executed(), TOY, "without the cache, what was not fetched is made");
+  assertEquals(
+    offline.read("outputs/toy.smoke/report/page.txt"),
+    project.read("outputs/toy.smoke/report/page.txt"),
+  );
+});
+
+Deno.test("without --push a cache is only read", async () => {
+  await using server = new CacheServer();
+  using project = toyProject();
+  assertEquals(await project.executed("--cache", server.url), TOY);
+  assertEquals(server.content.size, 0);
+  assertEquals(server.count("PUT"), 0);
+});
+
+Deno.test("a blob with other bytes is refused and named, and made here instead", async () => {
+  await using server = await filled();
+  for (const [path, bytes] of server.content) {
+    if (path.startsWith("/cas/")) server.content.set(path, bytes.map((byte) => byte ^ 1));
+  }
+  using project = toyProject();
+  using alone = toyProject();
+  await alone.executed();
+  const ended = await reproduce(project, "--cache", server.url);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  // Only `gather` is read, for it is published; to make it again, all is needed.
+  assertEquals(executed(ended), TOY);
+  assert(
+    damaged(ended).some((text) => /cas\/[0-9a-f]{64}: refused: its content has digest/.test(text)),
+  );
+  assertEquals(
+    project.read("outputs/toy.smoke/report/page.txt"),
+    alone.read("outputs/toy.smoke/report/page.txt"),
+  );
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("a trace that does not hold together is refused and named", async () => {
+  const forged: readonly (readonly [message: string, forge: (trace: Trace) => unknown])[] = [
+    ["its ingredients do not give its key", ({ ingredients, ...trace }) => ({
+      ...trace,
+      ingredients: { ...ingredients, deno: "1.0.0" },
+    })],
+    ["its outputs are not those of its ingredients", ({ outputs, ...trace }) => ({
+      ...trace,
+      outputs: Object.fromEntries(
+        Object.entries(outputs).map(([name, record]) => [
+          name,
+          { ...record, exactness: "measured" },
+        ]),
+      ),
+    })],
+    ["its outputs are not those of its ingredients", (trace) => ({ ...trace, outputs: {} })],
+    ["its stage is not that of its ingredients", (trace) => ({ ...trace, stage: "other" })],
+    ["must hold the trace of its key", (trace) => {
+      const ingredients = { ...trace.ingredients, stage: "other" };
+      return { ...trace, ingredients, key: keyOf(ingredients) };
+    }],
+  ];
+  await using server = await filled();
+  const messages = tracesOf(server).map(([path, trace], index) => {
+    const [message, forge] = forged[index % forged.length]!;
+    server.content.set(path, new TextEncoder().encode(seal(forge(trace))));
+    return [path, message] as const;
+  });
+  using project = toyProject();
+  const ended = await reproduce(project, "--cache", server.url);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  assertEquals(executed(ended), TOY);
+  for (const [path, message] of messages) {
+    const said = damaged(ended).filter((text) => text.includes(path));
+    assertEquals(said.length, 1);
+    assertStringIncludes(said[0]!, message);
+  }
+});
+
+Deno.test("what the cache lost is made here, and nothing else", async () => {
+  await using server = await filled();
+  const [page] = tracesOf(server).flatMap(([, { outputs }]) => outputs["page"] ?? []);
+  server.content.delete(`/cas/${page!.sha256}`);
+  using project = toyProject();
+  assertEquals(await project.executed("--cache", server.url), ["gather"]);
+  assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("a cache that can't be reached fails nothing, and is named once", async () => {
+  using project = toyProject();
+  const closed = new CacheServer();
+  await closed[Symbol.asyncDispose]();
+  const ended = await reproduce(project, "--cache", closed.url, "--push");
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  assertEquals(executed(ended), TOY);
+  const [first, ...rest] = notes(ended).filter((note) => note.includes("is left out for a while"));
+  assertMatch(first!, /^the cache http:\S+ is left out .*onnection refused/);
+  assertEquals(rest, []);
+  assert(notes(ended).some((note) => note.includes("7 results could not be put there")));
+});
+
+Deno.test("a server that answers only with errors is asked a bounded number of times", async () => {
+  await using server = await filled();
+  server.misbehave = () => new Response("no", { status: 503 });
+  using project = toyProject();
+  const ended = await reproduce(project, "--cache", server.url);
+  assertEquals(executed(ended), TOY);
+  assert(server.asked.length <= 16, `${server.asked.length} requests`);
+  server.misbehave = () => new Response("no", { status: 403 });
+  server.asked.length = 0;
+  using other = toyProject();
+  assertEquals(executed(await reproduce(other, "--cache", server.url)), TOY);
+  assert(server.asked.length <= 8, `${server.asked.length} requests to a server that refuses`);
+});
+
+Deno.test("an address with a password is refused, and the password is not printed", async () => {
+  using project = toyProject();
+  for (const url of ["https://ann:secret@example.org/c", "ftp://ann:secret@example.org/c"]) {
+    for (const [args, env] of [[["--cache", url], {}], [[], { LOCKSTEP_CACHE: url }]] as const) {
+      const { code, stdout, stderr } = await project.run(["plan", ...args], env);
+      assertEquals(code, 2);
+      assertStringIncludes(stderr, "Cannot use --cache");
+      assert(!(stdout + stderr).includes("secret"), stderr);
+    }
+  }
+});
+
+Deno.test("push puts a run there, pull fetches all of it, and then nothing is missing", async () => {
+  await using server = new CacheServer();
+  using first = toyProject();
+  await first.executed();
+  const env = { LOCKSTEP_CACHE: server.url };
+  assertStringIncludes((await first.run(["push"], env)).stdout, "7 results put there");
+  assertStringIncludes(
+    (await first.run(["push"], env)).stdout,
+    "0 results put there, 0.0 MB, 7 there",
+  );
+  for (const [path, bytes] of server.content) {
+    if (path.startsWith("/cas/")) assertEquals(path, `/cas/${sha256(bytes)}`);
+  }
+  using second = toyProject();
+  const pulled = await second.run(["pull"], env);
+  assertEquals(pulled.code, 0, pulled.stderr);
+  assertStringIncludes(pulled.stdout, "7 of 7 instances here");
+  await server[Symbol.asyncDispose]();
+  assertEquals(await second.executed(), []);
+  const audit = await second.run(["audit", "--json"]);
+  assertStringIncludes(audit.stdout, '"elsewhere":0');
+});
+
+Deno.test("plan says what the cache has, and writes none of it", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const { stdout } = await project.run(["plan", "--cache", server.url]);
+  assertStringIncludes(unwrapped(stdout), "7 instances, 7 up to date");
+  assertEquals([...Deno.readDirSync(project.path("outputs/store/traces"))], []);
+});

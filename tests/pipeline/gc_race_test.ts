@@ -1,0 +1,128 @@
+import { assert, assertEquals } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { Claims } from "../../pipeline/store/claims.ts";
+import { readLatest } from "../../pipeline/store/latest.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { holdOffRemovalToRead } from "../../pipeline/store/removal_lock.ts";
+import { collect } from "../../pipeline/gc/collect.ts";
+import { findGarbage } from "../../pipeline/gc/garbage.ts";
+import { auditStore } from "../../pipeline/views/audit.ts";
+import { projectAt, reproduceHere } from "../rig/in_process.ts";
+import { type TestProject, toyProject } from "../rig/project.ts";
+
+const STAGES = ["word", "steps", "gather"];
+
+function toy(project: TestProject) {
+  return projectAt(project.root, { stages: STAGES, experiment: "toy" });
+}
+
+/** What an audit finds beside leftovers, while nothing is removed. */
+async function unsound(project: TestProject): Promise<string[]> {
+  const store = new LocalStore(project.path("outputs/store"), { reading: true });
+  const held = await holdOffRemovalToRead(store);
+  try {
+    const { findings } = await auditStore(project.root, project.path("outputs"), store);
+    return findings.filter(({ problem }) => problem !== "leftover")
+      .map(({ path, message }) => `${path}: ${message}`);
+  } finally {
+    held.release();
+    store.close();
+  }
+}
+
+Deno.test("100 runs beside a process that collects garbage all the time lose nothing", async () => {
+  using project = toyProject();
+  await reproduceHere(toy(project));
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--quiet"],
+      fileURLToPath(new URL("../rig/collecting.ts", import.meta.url)),
+      project.root,
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let reused = 0, made = 0;
+  for (let n = 0; n < 100; n++) {
+    // Of three settings in turn: what one made is garbage as soon as the next one is recorded.
+    const { executed, events } = await reproduceHere(toy(project), [
+      "--set",
+      `steps.rate=${n % 3}`,
+    ]);
+    const failures = events.filter(({ event }) => ["failed", "damaged", "skipped"].includes(event));
+    assertEquals(failures, [], `run ${n}`);
+    made += executed.length;
+    reused += events.filter(({ event }) => event === "cached").length;
+    assertEquals(await unsound(project), [], `after run ${n}`);
+  }
+  await child.stdin.close();
+  const { code, stdout, stderr } = await child.output();
+  const text = new TextDecoder();
+  assertEquals(code, 0, text.decode(stderr));
+  const { rounds, removed } = JSON.parse(text.decode(stdout)) as Record<string, number>;
+  // Both sides were at work: results went and were made again, and others were there to be reused.
+  assert(
+    rounds! > 20 && removed! > 100 && made > 50 && reused > 100,
+    `${rounds} ${removed} ${made}`,
+  );
+});
+
+Deno.test("what a run has claimed stays while it goes on, and no longer", async () => {
+  using project = toyProject();
+  await reproduceHere(toy(project));
+  await reproduceHere(toy(project), ["--set", "steps.rate=2"]);
+  Deno.removeSync(project.path("lock/toy.smoke.lock"));
+  const store = new LocalStore(project.path("outputs/store"), { reading: true });
+  const request = { root: project.root, store, latest: Infinity, include: [] };
+  const keysOf = async () =>
+    (await findGarbage(request)).items.filter(({ kind }) => kind === "trace")
+      .map(({ path }) => path.split("/").slice(-2).join("").replace(".json", ""));
+  try {
+    const keys = await keysOf();
+    assertEquals(keys.length, 5);
+    const claims = new Claims(store);
+    const steps = keys.find((key) => store.catalog.trace(key)?.stage === "steps")!;
+    await claims.keep(() => claims.claim(steps as never));
+    assertEquals((await keysOf()).includes(steps), false);
+    assertEquals((await keysOf()).length, 4);
+    await claims.close();
+    assertEquals((await keysOf()).length, 5);
+  } finally {
+    store.close();
+  }
+});
+
+Deno.test("nothing is removed between what a run puts into the store and its trace", async () => {
+  using project = toyProject();
+  await reproduceHere(toy(project));
+  const store = new LocalStore(project.path("outputs/store"));
+  const claims = new Claims(store);
+  const order: string[] = [];
+  try {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const putting = claims.keep(async () => {
+      await store.put("what no trace names yet");
+      await promise;
+      order.push("put");
+    });
+    const request = { root: project.root, store, latest: Infinity, include: [] };
+    const collecting = collect(request).then(({ removed }) => {
+      order.push("collected");
+      return removed;
+    });
+    // It can't say that it waits: if it did not, it would have ended long before this.
+    await findGarbage(request);
+    await findGarbage(request);
+    resolve();
+    await putting;
+    const removed = await collecting;
+    assertEquals(order, ["put", "collected"]);
+    // No trace was put, so it is a leftover now.
+    assertEquals(removed.filter(({ kind }) => kind === "blob").length, 1);
+    assertEquals(readLatest("toy.smoke", store)?.profile, "smoke");
+  } finally {
+    await claims.close();
+    store.close();
+  }
+});

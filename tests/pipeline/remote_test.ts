@@ -1,0 +1,236 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { join } from "node:path";
+import { ConfigError, UsageError } from "../../pipeline/errors.ts";
+import { hashFile, sha256 } from "../../pipeline/key/hash.ts";
+import { addressText, parseAddress } from "../../pipeline/store/remote/address.ts";
+import { Breaker } from "../../pipeline/store/remote/breaker.ts";
+import { RemoteCache } from "../../pipeline/store/remote/cache.ts";
+import { s3Settings } from "../../pipeline/store/remote/credentials.ts";
+import { parseNetrc } from "../../pipeline/store/remote/http.ts";
+import { openRemote } from "../../pipeline/store/remote/remote.ts";
+import { LIMITS, type Limits } from "../../pipeline/store/remote/requests.ts";
+import { CacheServer } from "../rig/cache_server.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+
+const CONTENT = new Uint8Array(3 << 20).map((_, index) => index * 31 + (index >> 8));
+const WANTED = { sha256: sha256(CONTENT), bytes: CONTENT.length };
+const PATH = `/cas/${WANTED.sha256}`;
+
+async function cacheAt(url: string, limits: Partial<Limits> = {}) {
+  const notes: string[] = [], refused: string[] = [];
+  const cache = new RemoteCache(
+    await openRemote(parseAddress(url), {}),
+    {
+      onNote: (note) => notes.push(note),
+      onRefused: (path, why) => refused.push(`${path} ${why}`),
+    },
+    { ...LIMITS, pauseMs: 1, ...limits },
+  );
+  return { cache, notes, refused };
+}
+
+function newFile(): string {
+  return join(temporaryFolder(), "content");
+}
+
+/** An answer that ends after some bytes, though it said there would be more. */
+function cutOff(content: Uint8Array<ArrayBuffer>, { at, from = 0 }: { at: number; from?: number }) {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(content.slice(from, at));
+    },
+    pull() {
+      throw new Error("The line is dead");
+    },
+  });
+  return new Response(body, {
+    status: from > 0 ? 206 : 200,
+    headers: from > 0 ? { "content-range": `bytes ${from}-${content.length - 1}/*` } : {},
+  });
+}
+
+Deno.test("a fetch that is cut off is continued, by another process too", async () => {
+  await using server = new CacheServer([[PATH, CONTENT]]);
+  const path = newFile();
+  server.misbehave = ({ headers }, content) =>
+    headers.has("range") ? new Response(null, { status: 503 }) : cutOff(content!, { at: 2 << 20 });
+  const first = await cacheAt(server.url);
+  assertEquals(await first.cache.fetchBlob(WANTED, path), false);
+  const begun = Deno.statSync(path).size;
+  assert(begun > 0 && begun <= 2 << 20, String(begun));
+  server.misbehave = () => undefined;
+  server.asked.length = 0;
+  const second = await cacheAt(server.url);
+  assertEquals(await second.cache.fetchBlob(WANTED, path), true);
+  assertEquals(server.asked.map(({ headers }) => headers.get("range")), [`bytes=${begun}-`]);
+  assertEquals(hashFile(path), WANTED.sha256);
+});
+
+Deno.test("a beginning that is not the content's is fetched again, and a server that knows no ranges will do", async () => {
+  await using server = new CacheServer([[PATH, CONTENT]]);
+  const path = newFile();
+  Deno.writeFileSync(path, new Uint8Array(1 << 20));
+  const { cache, refused } = await cacheAt(server.url);
+  assertEquals(await cache.fetchBlob(WANTED, path), true);
+  assertEquals(hashFile(path), WANTED.sha256);
+  assertEquals(refused, []);
+  Deno.truncateSync(path, 1 << 20);
+  server.misbehave = (_, content) => new Response(content);
+  assertEquals(await cache.fetchBlob(WANTED, path), true);
+  assertEquals(hashFile(path), WANTED.sha256);
+});
+
+Deno.test("of an answer that never ends no more is read than the content has", async () => {
+  await using server = new CacheServer([[PATH, CONTENT]]);
+  let sent = 0;
+  server.misbehave = () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += 1 << 16;
+          controller.enqueue(new Uint8Array(1 << 16));
+        },
+      }),
+    );
+  const { cache, refused } = await cacheAt(server.url);
+  const path = newFile();
+  assertEquals(await cache.fetchBlob(WANTED, path), false);
+  assertEquals(Deno.statSync(path).size, 0, "nothing of it is kept");
+  assertMatch(refused.join(), /cas\/[0-9a-f]+ it must have 3145728 bytes, and has more/);
+  assert(sent < 64 << 20, `${sent} bytes`);
+});
+
+Deno.test("a server that takes connections and never answers is given up, and then not asked", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const held: Deno.Conn[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) held.push(connection);
+  })();
+  const { cache, notes } = await cacheAt(`http://127.0.0.1:${listener.addr.port}`, {
+    answerMs: 50,
+  });
+  const keys = Array.from({ length: 100 }, (_, n) => sha256(String(n)));
+  const found = await Promise.all(keys.map((key) => cache.trace(key)));
+  assert(found.every((each) => each === "unknown"));
+  assertEquals(notes.length, 1);
+  assertMatch(notes[0]!, /no answer in 0.05 s/);
+  assert(held.length <= 2 * LIMITS.parallel, `${held.length} connections`);
+  for (const connection of held) connection.close();
+  listener.close();
+  await accepting;
+});
+
+Deno.test("an answer that stops in the middle is given up", async () => {
+  await using server = new CacheServer([[PATH, CONTENT]]);
+  const open: ReadableStreamDefaultController[] = [];
+  server.misbehave = () =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          open.push(controller);
+          controller.enqueue(CONTENT.slice(0, 100));
+        },
+      }),
+    );
+  const { cache, notes } = await cacheAt(server.url, { stallMs: 50 });
+  assertEquals(await cache.fetchBlob(WANTED, newFile()), false);
+  assertMatch(notes.join(), /fewer than 8192 bytes in 0.05 s/);
+  for (const controller of open) {
+    try {
+      controller.close();
+    } catch { /* it was cancelled */ }
+  }
+});
+
+Deno.test("a breaker opens after failures in a row, and closes with an answer", () => {
+  const said: string[] = [];
+  const breaker = new Breaker({ failures: 3, restMs: 1e6, onOpen: (reason) => said.push(reason) });
+  breaker.failed("a");
+  breaker.failed("b");
+  breaker.answered();
+  breaker.failed("c");
+  breaker.failed("d");
+  assertEquals(breaker.isOpen, false);
+  breaker.failed("e");
+  assertEquals(breaker.isOpen, true);
+  assertEquals(said, ["e"]);
+});
+
+Deno.test("two who send the first trace of a key at once leave one of them there", async () => {
+  await using server = new CacheServer();
+  // A server that knows no conditions on what it writes says so.
+  server.misbehave = ({ method, headers }) =>
+    method === "PUT" && headers.has("if-none-match")
+      ? new Response(null, { status: 501 })
+      : undefined;
+  const { cache } = await cacheAt(server.url);
+  const trace = {
+    ...{ key: sha256("k"), instance: "a", stage: "a", run: "a.b", ingredients: {}, sources: {} },
+    ...{ outputs: {}, metrics: {}, started: "", seconds: 0, machine: {} },
+  };
+  assertEquals(await cache.putTrace(trace), "put");
+  server.misbehave = ({ method }) =>
+    method === "PUT" ? new Response(null, { status: 412 }) : undefined;
+  assertEquals(await cache.putTrace({ ...trace, key: sha256("l") }), "there");
+});
+
+Deno.test("an address is a URL of a server or a bucket, as it is or with a slash at its end", () => {
+  for (
+    const text of ["http://a:80/", "https://example.org/b/c", "s3://bucket", "s3://bucket/p/q"]
+  ) {
+    assertEquals(
+      addressText(parseAddress(`${text.replace(/\/$/, "")}/`)),
+      new URL(text).href.replace(/\/$/, ""),
+    );
+  }
+  for (const text of ["", "bucket", "/tmp/cache", "file:///tmp", "s3:///a", "http://a/b?c=d"]) {
+    assertThrows(() => parseAddress(text), UsageError, "Cannot use --cache");
+  }
+});
+
+Deno.test("an S3 key comes whole from the environment, or whole from a profile", () => {
+  const folder = temporaryFolder();
+  const files = {
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, "credentials"),
+    AWS_CONFIG_FILE: join(folder, "config"),
+  };
+  Deno.writeTextFileSync(
+    files.AWS_SHARED_CREDENTIALS_FILE,
+    "[default]\naws_access_key_id = A\naws_secret_access_key=B=\n\n[lab]\naws_access_key_id=C\n" +
+      "aws_secret_access_key=D\naws_session_token = E\n",
+  );
+  Deno.writeTextFileSync(
+    files.AWS_CONFIG_FILE,
+    "# ours\n[profile lab]\nregion = eu-central-1\nendpoint_url = https://s3.example.org\n",
+  );
+  assertEquals(s3Settings(files), {
+    credentials: { accessKeyId: "A", secretAccessKey: "B=" },
+    region: "us-east-1",
+  });
+  assertEquals(s3Settings({ ...files, AWS_PROFILE: "lab" }), {
+    credentials: { accessKeyId: "C", secretAccessKey: "D", sessionToken: "E" },
+    region: "eu-central-1",
+    endpoint: "https://s3.example.org",
+  });
+  const own = { AWS_ACCESS_KEY_ID: "F", AWS_SECRET_ACCESS_KEY: "G", AWS_REGION: "x" };
+  assertEquals(s3Settings({ ...files, ...own }), {
+    credentials: { accessKeyId: "F", secretAccessKey: "G" },
+    region: "x",
+  });
+  assertEquals(s3Settings({ HOME: folder }), { region: "us-east-1" });
+  assertThrows(() => s3Settings({ ...files, AWS_PROFILE: "x" }), ConfigError, "AWS_PROFILE x");
+  assertThrows(
+    () => s3Settings({ ...files, AWS_ACCESS_KEY_ID: "F" }),
+    ConfigError,
+    "one is missing",
+  );
+});
+
+Deno.test("a name and a password come from the line of a host in .netrc", () => {
+  const text = "# ours\nmachine a.org login ann password s#1\nmachine b.org\n  login bob\n" +
+    "  password two\ndefault login guest password none\n";
+  assertEquals(parseNetrc(text, "a.org"), { login: "ann", password: "s#1" });
+  assertEquals(parseNetrc(text, "b.org"), { login: "bob", password: "two" });
+  assertEquals(parseNetrc(text, "c.org"), { login: "guest", password: "none" });
+  assertEquals(parseNetrc("machine a.org login ann", "c.org"), undefined);
+});

@@ -1,0 +1,269 @@
+/**
+ * Pages on which instances run again: in Chromium, opened as a file and from a server, as they were
+ * written and as a hostile hand left them.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { pathToFileURL } from "node:url";
+import { pack, unpack } from "../../pipeline/replay/page/material.ts";
+import { replayPage } from "../../pipeline/replay/page/page.ts";
+import { inspect } from "../../pipeline/replay/verify.ts";
+import { type Browser, startBrowser } from "../rig/browser.ts";
+import { Forger } from "../rig/forge.ts";
+import { numbersOf } from "../rig/numbers.ts";
+import { type TestProject, toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+import { copyOfThisProject } from "../rig/this_project.ts";
+
+const MATERIAL = /(id="material">)([^<]*)/;
+
+/** A page's audit file. */
+async function materialOf(page: string): Promise<Uint8Array<ArrayBuffer>> {
+  return await unpack(MATERIAL.exec(page)![2]!);
+}
+
+/** What the cards of an open page say once all have run. */
+interface Card {
+  readonly instance: string;
+  readonly state: string;
+  readonly text: string;
+  readonly findings: string;
+  readonly digests: readonly (readonly string[])[];
+  /** How often a curve changed while it ran. */
+  readonly drawn: number;
+}
+
+/** Opens a page, waits for its records, presses the button that runs all, and waits for that. */
+async function runAll(
+  browser: Browser,
+  url: string | URL,
+): Promise<{ records: string; cards: Card[] }> {
+  await browser.open(url);
+  const records = await browser.evaluate<string>(`(async () => {
+    const status = document.querySelector("#records");
+    while (!status.dataset.state) await new Promise((resolve) => setTimeout(resolve, 20));
+    return status.dataset.state + ": " + document.querySelector("main").innerText;
+  })()`);
+  const cards = await browser.evaluate<Card[]>(`(async () => {
+    const all = document.querySelector("#all"), sections = [...document.querySelectorAll("section")];
+    const drawn = new Map(sections.map((section) => [section, 0]));
+    for (const section of sections) {
+      const line = section.querySelector("polyline");
+      if (line) new MutationObserver(() => {
+        if (section.dataset.state === "runs") drawn.set(section, drawn.get(section) + 1);
+      }).observe(line, { attributes: true });
+    }
+    if (all.disabled) return [];
+    all.click();
+    const isOver = () => sections.every(({ dataset }) => /same|differs/.test(dataset.state)) && !all.disabled;
+    while (!isOver()) await new Promise((resolve) => setTimeout(resolve, 20));
+    return sections.map((section) => ({
+      instance: section.dataset.instance,
+      state: section.dataset.state,
+      text: section.querySelector("output").textContent,
+      findings: section.querySelector("ul")?.textContent ?? "",
+      digests: [...section.querySelectorAll("tbody tr")].map((row) =>
+        [...row.cells].map(({ textContent }) => textContent)),
+      drawn: drawn.get(section),
+    }));
+  })()`);
+  return { records, cards };
+}
+
+/** Writes a page to a file and gives its URL. */
+function written(page: string): URL {
+  const path = `${temporaryFolder()}/page.html`;
+  Deno.writeTextFileSync(path, page);
+  return pathToFileURL(path);
+}
+
+async function pageBy(project: TestProject, ...args: string[]): Promise<string> {
+  const ended = await project.run(["verify", "--page", "page.html", ...args, "--overwrite"]);
+  assertEquals(ended.code, 0, ended.stderr);
+  return project.read("page.html");
+}
+
+let made: Promise<string> | undefined;
+/** A page of two of a toy run's instances, which holds the whole run; made once. */
+function toyPage(): Promise<string> {
+  return made ??= (async () => {
+    using project = toyProject();
+    await project.executed();
+    const { code, stderr } = await project.run(["bundle", "--to", "toy.tar"]);
+    assertEquals(code, 0, stderr);
+    return await replayPage(Deno.readFileSync(project.path("toy.tar")), ["steps/ann/1", "gather"]);
+  })();
+}
+
+Deno.test("a page holds what its instances need, says its size, and is of the same bytes each time", async () => {
+  using project = toyProject();
+  await project.executed();
+  const args = ["verify", "--page", "a.html", "steps/ann"];
+  const { code, stdout, stderr } = await project.run(args);
+  assertEquals(code, 0, stderr);
+  assertMatch(stdout, /^2 of 7 instances, 0\.\d MB\nwrote .*a\.html\n$/);
+  const page = project.read("a.html");
+  assertEquals(await pageBy(project, "steps/ann"), page);
+  const { findings, index } = inspect(await materialOf(page));
+  assertEquals(findings, []);
+  // With what they came from, and nothing else.
+  assertEquals(Object.keys(index!.instances), ["steps/ann/1", "steps/ann/2", "word/ann"]);
+  assertEquals((await project.run(args)).code, 2, "something is there");
+  const unknown = await project.run(["verify", "--page", "b.html", "step"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.stderr, "it matches no instance");
+});
+
+Deno.test("in Chromium instances run again from a file and from a server, and give the same bits", async () => {
+  await using browser = await startBrowser("a page that runs instances again");
+  if (browser === undefined) return;
+  const page = await toyPage();
+  const asked: string[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ url }) => {
+    asked.push(new URL(url).pathname);
+    return new Response(page, { headers: { "content-type": "text/html" } });
+  });
+  for (const url of [written(page), `http://127.0.0.1:${server.addr.port}/page.html`]) {
+    const { records, cards } = await runAll(browser, url);
+    assertMatch(records, /^same: [^]*All records agree: \d+ digests and 7 keys/);
+    assertEquals(cards.map(({ instance, state }) => [instance, state]), [
+      ["steps/ann/1", "same"],
+      ["gather", "same"],
+    ]);
+    for (const [name, recorded, again, verdict] of cards.flatMap(({ digests }) => digests)) {
+      assertEquals([again, verdict], [recorded, "same bits"], name);
+    }
+  }
+  assertEquals(asked.filter((path) => path !== "/favicon.ico"), ["/page.html"]);
+  assertEquals(browser.complaints.filter((each) => !each.includes("favicon")), []);
+});
+
+/** Alterations by a hand that makes digests agree, and what the page must say. */
+const FORGERIES: Readonly<Record<string, readonly [(forger: Forger) => void, RegExp]>> = {
+  "an input": [
+    (forger) => forger.alter("steps/ann/1", "state", (text) => text.replace("40", "41")),
+    /input +gather, input states .*must be what an instance of the run made/,
+  ],
+  "an output": [
+    (forger) => forger.alter("gather", "page", (text) => text.replace("Bob 67", "Bob 76")),
+    /gather: differs .*output page at line 5: recorded .*Bob 76.* again .*Bob 67/,
+  ],
+  "code": [
+    (forger) =>
+      forger.ingredients(
+        "gather",
+        (own) =>
+          own["code"] = forger.keep(`export async function run(context) {
+          let reached = [];
+          for (const url of [ORIGIN + "/fetched", "https://example.org/"]) {
+            try { await fetch(url); reached.push(url); } catch {}
+          }
+          try { await import(ORIGIN + "/imported"); reached.push("import"); } catch {}
+          Deno.writeTextFileSync(context.output("page"), "reached " + reached);
+        }`.replaceAll("ORIGIN", JSON.stringify(origin))),
+      ),
+    /gather: differs .*output page at line 1: recorded "All", again "reached "/,
+  ],
+};
+let origin = "";
+
+Deno.test("in Chromium an altered input, output or code is seen and named, and reaches no network", async (test) => {
+  await using browser = await startBrowser("altered pages");
+  if (browser === undefined) return;
+  const asked: string[] = [];
+  let page = await toyPage();
+  const material = await materialOf(page);
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ url }) => {
+    asked.push(new URL(url).pathname);
+    return new Response(page, { headers: { "content-type": "text/html" } });
+  });
+  origin = `http://127.0.0.1:${server.addr.port}`;
+  for (const [name, [edit, named]] of Object.entries(FORGERIES)) {
+    await test.step(name, async () => {
+      const forger = new Forger(material);
+      edit(forger);
+      page = page.replace(MATERIAL, `$1${await pack(await forger.file())}`);
+      const { records, cards } = await runAll(browser, `${origin}/page.html`);
+      const said = cards.map(({ instance, state, findings }) =>
+        `${instance}: ${state} ${findings}`
+      );
+      assertMatch([records, ...said].join("\n"), named);
+    });
+  }
+  assertEquals(
+    asked.filter((path) => path !== "/favicon.ico"),
+    Object.keys(FORGERIES).map(() => "/page.html"),
+  );
+});
+
+Deno.test("of 200 random alterations of a page's material none gives other bytes unseen", async () => {
+  const page = await toyPage();
+  const text = MATERIAL.exec(page)![2]!, bytes = await unpack(text);
+  const number = numbersOf("page");
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=<! ";
+  for (let trial = 0; trial < 200; trial++) {
+    const at = number(text.length), letter = letters[number(letters.length)]!;
+    const altered = [
+      text.slice(0, at) + letter + text.slice(at + 1),
+      text.slice(0, at) + text.slice(at + 1 + number(100)),
+      text.slice(0, at) + letter + text.slice(at),
+      text.slice(0, at),
+    ][trial % 4]!;
+    const unpacked = await unpack(altered).catch(() => undefined);
+    if (unpacked === undefined) continue;
+    const isSame = unpacked.length === bytes.length &&
+      unpacked.every((byte, i) => byte === bytes[i]);
+    assert(isSame || inspect(unpacked).findings.length > 0, `trial ${trial}`);
+  }
+});
+
+Deno.test("in Chromium material that cannot be unpacked is said to be so", async () => {
+  await using browser = await startBrowser("a damaged page");
+  if (browser === undefined) return;
+  const page = await toyPage();
+  const number = numbersOf("damaged page");
+  for (let trial = 0; trial < 10; trial++) {
+    const text = MATERIAL.exec(page)![2]!, at = number(text.length - 8);
+    const damaged = text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
+    const { records } = await runAll(browser, written(page.replace(MATERIAL, `$1${damaged}`)));
+    assertMatch(records, /^differs: [^]*(cannot be unpacked|findings: this page holds)/);
+  }
+});
+
+/** One data set and two operators, which train for a moment. */
+const TINY = `
+  tiny:
+    grid:
+      dataset: [short]
+      encoding: [sinusoidal]
+      operator: [add, concat]
+      seed: [0, 1]
+    exclude: []
+    stages:
+      tokenize: { params: { subset: { train: 200, test: 40 }, max_length: 64 } }
+      train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 10, epochs: 8 } }
+`;
+
+Deno.test("in Chromium corpus, training with its curve, evaluation, tables and report come out again", async () => {
+  await using browser = await startBrowser("this project's stages");
+  if (browser === undefined) return;
+  using project = copyOfThisProject(TINY);
+  const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  const instances = [
+    "tokenize",
+    "train/short/sinusoidal/add/0",
+    "evaluate/**/0",
+    "aggregate",
+    "report",
+  ];
+  const page = await pageBy(project, "--profile", "tiny", ...instances);
+  const { records, cards } = await runAll(browser, written(page));
+  assertMatch(records, /^same/);
+  assertEquals(cards.filter(({ state }) => state !== "same"), []);
+  assertEquals(cards.length, 6);
+  const training = cards.find(({ instance }) => instance.startsWith("train/"))!;
+  assert(training.drawn > 1, `its curve was drawn as it went: ${training.drawn} times`);
+  assertEquals(browser.complaints, []);
+});
