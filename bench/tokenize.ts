@@ -30,10 +30,9 @@ interface Reference {
   >;
 }
 
-const args = parseArgs(Deno.args, {
+const { python = "python3", rounds = "5" } = parseArgs(Deno.args, {
   string: ["python", "rounds"],
-  default: { python: "python3", rounds: "5" },
-});
+}) as { python?: string; rounds?: string };
 const samples = samplesFolder();
 if (samples === undefined) Deno.exit(1);
 const folder = Deno.makeTempDirSync();
@@ -55,10 +54,7 @@ async function runOurs(source: string): Promise<Measured> {
 async function runTheirs(reference: readonly string[]): Promise<[Reference, Measured]> {
   const files = reference.map((arg) => arg.includes("/") ? join(samples!, arg) : arg);
   const run = [here("./tokenize/reference.py"), ...files];
-  return (await output(String(args.python), run)).map((text) => JSON.parse(text)) as [
-    Reference,
-    Measured,
-  ];
+  return (await output(python, run)).map((text) => JSON.parse(text)) as [Reference, Measured];
 }
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -98,7 +94,7 @@ for (const [name, reference] of corpora) {
   compare(printed);
   const ours: Measured[] = [];
   const theirs: Measured[] = [];
-  for (let round = 0; round < Number(args.rounds); round++) {
+  for (let round = 0; round < Number(rounds); round++) {
     ours.push(await runOurs(name));
     theirs.push((await runTheirs(reference))[1]);
   }

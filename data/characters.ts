@@ -204,8 +204,8 @@ async function* textFiles(
     const pattern = description.layout.member ?? "*";
     const match = documentPattern(pattern);
     const members: Member[] = [];
-    for await (const member of read(file, (name) => match(name) !== undefined)) {
-      members.push(member);
+    for await (const some of read(file, (name) => match(name) !== undefined)) {
+      members.push(...some);
     }
     if (members.length === 0) {
       throw new DataError(`Cannot read "${name}": no member is named like "${pattern}"`);

@@ -25,8 +25,8 @@ export interface Corpus {
   /** Whether any document may come without a given split. */
   readonly drawsSplits: boolean;
   /**
-   * Reads the documents from the start, in batches of any size: train, validation, test, each in
-   * its file's order.
+   * Reads the documents from the start, in batches of any size, whose texts the next may overwrite:
+   * train, validation, test, each in its file's order.
    *
    * @param withText Whether their texts are needed; else they are empty, and come sooner.
    */

@@ -48,7 +48,8 @@ export async function* csvRecords(
         }
       }
       open = open !== hasOddQuotes(line);
-      pieces.push(line);
+      // Its chunk may be overwritten before the record ends.
+      pieces.push(line.slice());
       length += line.length + 1;
       if (!open) {
         records.push(parseRecord(joinedLines(pieces, length), first, { name, separator }));

@@ -109,7 +109,12 @@ export class PackedBytes {
     this.#pieceLength = pieceLength;
   }
 
-  /** So many bytes, zeros. */
+  /** Lets what was given be overwritten. */
+  clear(): void {
+    this.#used = 0;
+  }
+
+  /** So many bytes, whatever they hold. */
   room(length: number): Uint8Array {
     if (this.#used + length > this.#piece.length) {
       this.#piece = new Uint8Array(Math.max(length, this.#pieceLength));

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { PackedBytes } from "./growing.ts";
+
 /** A field's value: a text's UTF-8 (halves of surrogate pairs as `text_bytes.ts` has them), or an integer. */
 export type FieldValue = Uint8Array | number;
 
@@ -21,12 +23,14 @@ for (const [letter, means] of ['""', "\\\\", "//", "b\b", "f\f", "n\n", "r\r", "
  * escapes: most JSON lines are one, and this takes a third of the time of `JSON.parse`, to which anything else
  * is left. Of fields of one name the last counts, as there.
  *
+ * @param packed Where texts are put whose escapes were resolved; others are parts of the line.
  * @returns The values in the order of `wanted`; `undefined` if one is missing, or the line is anything else,
  * perhaps not JSON.
  */
 export function plainJsonFields(
   line: Uint8Array,
   wanted: readonly Uint8Array[],
+  packed: PackedBytes,
 ): FieldValue[] | undefined {
   const values = new Array<FieldValue | undefined>(wanted.length).fill(undefined);
   let at = pastSpace(line, 0);
@@ -42,7 +46,9 @@ export function plainJsonFields(
     at = pastSpace(line, at + 1);
     const end = line[at] === quote ? textEnd(line, at) + 1 : integerEnd(line, at);
     if (end <= at) return undefined;
-    const value = line[at] === quote ? unescaped(line, at + 1, end - 1) : integer(line, at, end);
+    const value = line[at] === quote
+      ? unescaped(line.subarray(at + 1, end - 1), packed)
+      : integer(line, at, end);
     if (value === undefined) return undefined;
     for (const [i, bytes] of wanted.entries()) if (isSame(bytes, name)) values[i] = value;
     at = pastSpace(line, end);
@@ -82,14 +88,15 @@ function integer(line: Uint8Array, at: number, end: number): number {
   return Number(String.fromCharCode(...line.subarray(at, end)));
 }
 
-/** The text between `from` and `end`, its escapes resolved; `undefined` if one is none of JSON's. */
-function unescaped(line: Uint8Array, from: number, end: number): Uint8Array | undefined {
-  let next = line.subarray(from, end).indexOf(backslash);
-  if (next < 0) return line.subarray(from, end);
-  const bytes = new Uint8Array(end - from);
-  bytes.set(line.subarray(from, from + next));
+/** A text, its escapes resolved; `undefined` if one is none of JSON's. */
+function unescaped(line: Uint8Array, packed: PackedBytes): Uint8Array | undefined {
+  let next = line.indexOf(backslash);
+  if (next < 0) return line;
+  const end = line.length;
+  const bytes = packed.room(end);
+  bytes.set(line.subarray(0, next));
   let at = next;
-  for (next += from; next < end;) {
+  while (next < end) {
     const byte = line[next++]!;
     if (byte !== backslash) {
       bytes[at++] = byte;

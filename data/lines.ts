@@ -28,13 +28,14 @@ const chunkSize = 1 << 18;
 const plausibleRatio = 200;
 
 /**
- * Streams a file's bytes, decompressed if its name ends in `.gz` or `.tgz`.
+ * Streams a file's bytes, decompressed if its name ends in `.gz` or `.tgz`. A piece may be overwritten by
+ * the next: new memory for each would be let to pile up.
  *
  * @throws {DataError} If the compressed data is damaged or unpacks to more than is allowed.
  */
 export async function* fileBytes(file: DataFile): AsyncGenerator<Uint8Array, void, undefined> {
   if (!/\.(gz|tgz)$/.test(file.name)) {
-    yield* rawBytes(file.path);
+    yield* rawBytes(file.path, new Uint8Array(chunkSize));
     return;
   }
   const allowed = unpackedBound(file);
@@ -117,11 +118,10 @@ export interface Line {
 export const maxRecordLength = 64 * 1024 * 1024;
 
 const newline = 0x0a;
-const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 /**
  * Splits a text in UTF-8 into lines at LF, leaving a CR before it to the caller and dropping a byte
- * order mark. Lines come by the chunk: an await for each would cost more than to split it.
+ * order mark. Lines come by the chunk, of which they are parts: an await for each would cost more than to split it.
  *
  * @throws {DataError} If a line is not UTF-8 or longer than {@linkcode maxRecordLength}.
  */
@@ -150,7 +150,7 @@ export async function* textLines(
     }
     if (lines.length > 0) yield checked(lines, chunk.subarray(second, start), name);
     if (start < chunk.length) {
-      pieces.push(chunk.subarray(start));
+      pieces.push(chunk.slice(start));
       pending += chunk.length - start;
       if (pending > maxRecordLength) {
         throw new DataError(
@@ -164,8 +164,8 @@ export async function* textLines(
 
 /** A text in UTF-8 without the byte order mark that it may begin with. */
 export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
-  const marked = byteOrderMark.every((byte, i) => bytes[i] === byte);
-  return marked ? bytes.subarray(byteOrderMark.length) : bytes;
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return marked ? bytes.subarray(3) : bytes;
 }
 
 /** Lines, if they are UTF-8; `rest` is the second to the last with their line ends, checked at once. */
@@ -185,11 +185,14 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-async function* rawBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+/** A file's bytes, read into `room` each time or, without it, into new memory. */
+async function* rawBytes(
+  path: string,
+  room?: Uint8Array<ArrayBuffer>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   using file = await Deno.open(path);
   while (true) {
-    // A new buffer each time: a consumer may hold on to what it was given.
-    const buffer = new Uint8Array(chunkSize);
+    const buffer = room ?? new Uint8Array(chunkSize);
     const read = await file.read(buffer);
     if (read === null) return;
     yield buffer.subarray(0, read);

@@ -14,7 +14,7 @@ import { type SplitName, splitNames, splitOrder } from "./splits.ts";
 type ReadMembers = (
   file: DataFile,
   wanted: (name: string) => boolean,
-) => Iterable<Member> | AsyncIterable<Member>;
+) => Iterable<Member[]> | AsyncIterable<Member[]>;
 
 /**
  * Reads one document per matching member of all archives, ordered by split, then by name in code units:
@@ -49,12 +49,19 @@ async function memberRows(
   };
   const found: (Row & { readonly name: string })[] = [];
   for (const file of files) {
-    for await (
-      const { name, bytes } of members(file, (name) => where(name, file) !== undefined)
-    ) {
-      if (!isUtf8(bytes)) throw new DataError(`Cannot read "${name}": not UTF-8`);
-      const place = () => `"${name}"`;
-      found.push({ ...where(name, file)!, text: withoutByteOrderMark(bytes), place, name });
+    const places = new Map<string, { split: SplitName | "all"; label: string }>();
+    const wanted = (name: string) => {
+      const place = where(name, file);
+      if (place !== undefined) places.set(name, place);
+      return place !== undefined;
+    };
+    for await (const some of members(file, wanted)) {
+      for (const { name, bytes } of some) {
+        if (!isUtf8(bytes)) throw new DataError(`Cannot read "${name}": not UTF-8`);
+        const { split, label } = places.get(name)!;
+        const text = withoutByteOrderMark(bytes);
+        found.push({ split, label, text, place: () => `"${name}"`, name });
+      }
     }
   }
   if (found.length === 0) {

@@ -31,7 +31,7 @@ export interface RawFile extends DataFile {
   readonly class: string | undefined;
 }
 
-/** Reads rows from the start, in batches of any size; texts that are not needed are empty. */
+/** Reads rows from the start, in batches of any size, whose texts the next may overwrite; texts that are not needed are empty. */
 export type RowReader = (withText: boolean) => AsyncGenerator<readonly Row[], void, undefined>;
 
 /** What reads the files' rows, whatever their format, in the order of the files. */
@@ -85,6 +85,7 @@ async function* csvRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], vo
     }];
   };
   for await (const batch of csvRecords(lines, { name: file.name, separator })) {
+    packed.clear();
     yield batch.flatMap(row);
   }
 }
@@ -96,7 +97,7 @@ async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], v
   const row = ({ number, bytes }: Line): Row[] => {
     if (isBlank(bytes)) return [];
     const place = () => `"${file.name}": line ${number}`;
-    const plain = plainJsonFields(bytes, wanted);
+    const plain = plainJsonFields(bytes, wanted, packed);
     if (plain !== undefined && plain.slice(1).every(isText)) {
       const [value, ...texts] = plain;
       return [{
@@ -114,7 +115,10 @@ async function* jsonRows(file: RawFile, layout: Layout): AsyncGenerator<Row[], v
     }
     return [fieldsRow(value, { label, text, split: file.split, place, packed })];
   };
-  for await (const batch of textLines(fileBytes(file), file.name)) yield batch.flatMap(row);
+  for await (const batch of textLines(fileBytes(file), file.name)) {
+    packed.clear();
+    yield batch.flatMap(row);
+  }
 }
 
 function isText(value: FieldValue): value is Uint8Array {

@@ -11,7 +11,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Half of a surrogate pair by itself: as the expression is of Unicode, a whole pair is no two halves. */
 const half = /([\ud800-\udfff])/u;
 /** Up to so many bytes a text is made here: to start the decoder takes longer. */
-const shortLength = 24;
+const shortLength = 8;
 
 /** A text's bytes. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {

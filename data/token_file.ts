@@ -106,9 +106,14 @@ function* tokenBlocks(file: TokensToWrite): Generator<Uint8Array, void, undefine
     yield* paddedBlock(labels);
     yield* paddedBlock(offsets);
     let given = 0;
+    let room = new Ids();
     for (const piece of "pieces" in ids ? ids.pieces() : [ids]) {
       given += piece.length;
-      yield bytesOf(piece instanceof Ids ? piece : new Ids(piece));
+      if (!(piece instanceof Ids)) {
+        if (room.length < piece.length) room = new Ids(piece.length);
+        room.set(piece);
+      }
+      yield bytesOf(piece instanceof Ids ? piece : room.subarray(0, piece.length));
     }
     if (given !== ids.length) throw new Error(`${given} ids were given of ${ids.length}`);
     yield padding(given * idBytes);

@@ -5,7 +5,6 @@
  */
 import code from "./compiled/words.wasm" with { type: "bytes" };
 import { ChunkedArray, type GrowingArray } from "./growing.ts";
-import { DataError } from "./lines.ts";
 import { bytesOf, textOf } from "./text_bytes.ts";
 import { firstWordId, unknownId } from "./words.ts";
 
@@ -49,7 +48,9 @@ interface Functions {
 }
 
 /** Where in a word's record, which starts with its number, its other values are; then its bytes. */
-const countAt = 1, rankAt = 2, lengthAt = 3, wideAt = 4, recordValues = 6;
+const countAt = 1, rankAt = 2, lengthAt = 3, recordValues = 4;
+/** In a length: the word has a byte outside ASCII. */
+const wideBit = 1 << 31;
 const newline = 0x0a;
 
 /**
@@ -83,7 +84,8 @@ export class WordNumbers {
 
   /** Takes a text, in UTF-8, to hash and to number. */
   read(text: Uint8Array): void {
-    const at = this.#within(() => this.#table.textAddress(text.length));
+    const at = this.#table.textAddress(text.length);
+    this.#look();
     this.#bytes.set(text, at);
     this.#length = text.length;
   }
@@ -110,7 +112,8 @@ export class WordNumbers {
     let words = 0;
     table.begin(this.#length);
     do {
-      const found = this.#within(() => table.next(count, this.#lowercase));
+      const found = table.next(count, this.#lowercase);
+      this.#look();
       if (words < limit) {
         into.append(this.#values, at, at + Math.min(found, limit - words));
       }
@@ -119,22 +122,11 @@ export class WordNumbers {
     return words;
   }
 
-  /** Runs what may enlarge the memory, which makes its views empty. */
-  #within<T>(run: () => T): T {
-    try {
-      return run();
-    } catch (cause) {
-      if (!(cause instanceof WebAssembly.RuntimeError)) throw cause;
-      throw new DataError(
-        "Cannot tokenise: the different words take more than the 4 GB of memory that they may have",
-        { cause },
-      );
-    } finally {
-      if (this.#bytes.length === 0) {
-        this.#bytes = new Uint8Array(this.#memory.buffer);
-        this.#values = new Uint32Array(this.#memory.buffer);
-      }
-    }
+  /** Looks at the memory again where it was enlarged, which makes its views empty. */
+  #look(): void {
+    if (this.#bytes.length > 0) return;
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+    this.#values = new Uint32Array(this.#memory.buffer);
   }
 
   /** Gives the most frequent words ids from 2 on; of equally frequent ones the first counted. */
@@ -175,7 +167,9 @@ export class WordNumbers {
 
   /** Numbers of words that lower-casing changes, each with that of the word it becomes. */
   #lowercased(): [spelling: number, word: number][] {
-    const wide = this.#records().filter((record) => this.#values[record + wideAt] === 1);
+    const wide = this.#records().filter((record) =>
+      (this.#values[record + lengthAt]! & wideBit) !== 0
+    );
     const lines = this.#lines(wide);
     // Of all words at once: what a letter becomes depends on none beyond whitespace.
     const becomes = lines.toLowerCase().split("\n");
@@ -193,12 +187,14 @@ export class WordNumbers {
     const values = this.#values;
     const bytes = this.#bytes;
     let length = 0;
-    for (let i = 0; i < records.length; i++) length += values[records[i]! + lengthAt]! + 1;
+    for (let i = 0; i < records.length; i++) {
+      length += (values[records[i]! + lengthAt]! & ~wideBit) + 1;
+    }
     const lines = new Uint8Array(length);
     let at = 0;
     for (let i = 0; i < records.length; i++) {
       const start = (records[i]! + recordValues) * 4;
-      const end = start + values[records[i]! + lengthAt]!;
+      const end = start + (values[records[i]! + lengthAt]! & ~wideBit);
       for (let from = start; from < end; from++) lines[at++] = bytes[from]!;
       lines[at++] = newline;
     }
@@ -209,20 +205,21 @@ export class WordNumbers {
   #mostFrequent(records: Uint32Array, min: number): Uint32Array {
     const values = this.#values;
     // Sorted as integers of 64 bits, whose upper half falls with the count and whose lower is the rank.
-    const keys = new BigUint64Array(records.length);
+    let chosen = 0;
+    for (const record of records) if (values[record + countAt]! >= min) chosen += 1;
+    const keys = new BigUint64Array(chosen);
     const halves = new Uint32Array(keys.buffer);
     const numbers = new Uint32Array(records.length + 1);
-    let chosen = 0;
+    let at = 0;
     for (let number = 0; number < records.length; number++) {
       const count = values[records[number]! + countAt]!;
       if (count < min) continue;
       const rank = values[records[number]! + rankAt]!;
       numbers[rank] = number;
-      halves[2 * chosen] = rank;
-      halves[2 * chosen + 1] = ~count;
-      chosen += 1;
+      halves[at++] = rank;
+      halves[at++] = ~count;
     }
-    keys.subarray(0, chosen).sort();
+    keys.sort();
     const sorted = new Uint32Array(chosen);
     for (let i = 0; i < chosen; i++) sorted[i] = numbers[halves[2 * i]!]!;
     return sorted;

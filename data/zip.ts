@@ -35,7 +35,7 @@ const maxDirectoryBytes = 512 * 1024 * 1024;
 export function* zipMembers(
   file: DataFile,
   wanted: (name: string) => boolean,
-): Generator<Member, void, undefined> {
+): Generator<Member[], void, undefined> {
   using handle = Deno.openSync(file.path);
   const fail = (what: string, cause?: unknown): never => {
     throw new DataError(`Cannot read "${file.name}": not an intact zip archive: ${what}`, {
@@ -79,7 +79,7 @@ export function* zipMembers(
     }
     if (bytes.length !== entry.size) fail(`"${entry.name}" is not ${entry.size} bytes long`);
     if (crc32(bytes) !== entry.crc) fail(`"${entry.name}" does not match its CRC-32`);
-    yield { name: entry.name, bytes };
+    yield [{ name: entry.name, bytes }];
   }
 }
 

@@ -10,6 +10,7 @@ import { crossEntropy } from "../models/operations/cross_entropy.ts";
 import { depthwise } from "../models/operations/depthwise.ts";
 import { drop } from "../models/operations/dropout.ts";
 import { embedding } from "../models/operations/embedding.ts";
+import { join } from "../models/operations/join.ts";
 import { layerNorm } from "../models/operations/layer_norm.ts";
 import { linear, unembed } from "../models/operations/linear.ts";
 import { mix } from "../models/operations/mix.ts";
@@ -247,6 +248,14 @@ export const OPERATIONS: Readonly<Record<string, (draw: Draws) => Case>> = {
   "mix with gates open or shut": (draw) => mixCase(draw, { gateOfRow: false, deviation: 60 }),
   "scaled queries with a factor a row": (draw) => scaleQueriesCase(draw, true),
   "scaled queries with a factor a head": (draw) => scaleQueriesCase(draw, false),
+  join: (draw) => {
+    const n = draw.size(50), a = draw.size(20), b = draw.size(20);
+    return {
+      inputs: [draw.input([n, a]), draw.input([n, b])],
+      run: (x, y) => join(x!, y!),
+      formula: (x, y) => matrix(n, a + b, (i, j) => j < a ? x![i * a + j]! : y![i * b + j - a]!),
+    };
+  },
   linear: (draw) => linearCase(draw, true),
   "linear without a bias": (draw) => linearCase(draw, false),
   unembed: (draw) => {

@@ -10,6 +10,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { relu } from "./operations/activation.ts";
 import { depthwise } from "./operations/depthwise.ts";
+import { join } from "./operations/join.ts";
 import { linear } from "./operations/linear.ts";
 import { mix } from "./operations/mix.ts";
 import type { Fusion, GateReduce } from "./names.ts";
@@ -83,7 +84,7 @@ export function fuse(
 ): Fused {
   const { e, p, offsets } = inputs;
   const w = (name: string) => parameter(parameters, `fusion.${name}`);
-  const both = () => tf.concat([e, p], 1); // [N, 2d]
+  const both = () => join(e, p); // [N, 2d]
   const projected = (x: tf.Tensor) => linear(x, w("weight"), w("bias"));
   const throughMlp = () => projected(relu(linear(both(), w("hidden.weight"), w("hidden.bias"))));
   const gated = (gate: tf.Tensor) => ({ h: mix(gate, e, p), gate });

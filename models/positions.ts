@@ -95,9 +95,10 @@ function rows(
   for (const t of positions) length = Math.max(length, t + 1);
   const values = cached(table, { length, d });
   const out = new Float32Array(positions.length * d);
-  for (let i = 0; i < positions.length; i++) {
-    const from = positions[i]! * d;
-    out.set(values.subarray(from, from + d), i * d);
+  // Positions that follow each other, as a document's do, are copied at once.
+  for (let i = 0, end = 0; i < positions.length; i = end) {
+    for (end = i + 1; positions[end] === positions[end - 1]! + 1;) end++;
+    out.set(values.subarray(positions[i]! * d, (positions[end - 1]! + 1) * d), i * d);
   }
   return tf.tensor2d(out, [positions.length, d]);
 }

@@ -7,11 +7,13 @@
  * A slot of the table is a hash and the address of a word's record, which is 0 where the slot is free.
  * Slots are probed linearly and at most half of them taken. A record is
  *
- *     number, count, rank, length, wide, 0: u32    and then the word's bytes, zeros up to a multiple of 8
+ *     number, count, rank, length: u32    and then the word's bytes, zeros up to a multiple of 8
  *
- * The rank says when the word was first counted, 0 if never; `wide`, whether it has a byte outside ASCII.
+ * The rank says when the word was first counted, 0 if never. The length has its upper bit set if the word has a
+ * byte outside ASCII.
  */
-const COUNT: u32 = 4, RANK: u32 = 8, LENGTH: u32 = 12, WIDE: u32 = 16, BYTES: u32 = 24;
+const COUNT: u32 = 4, RANK: u32 = 8, LENGTH: u32 = 12, BYTES: u32 = 16;
+const WIDE: u32 = 1 << 31;
 const SLOT: u32 = 8;
 /** Bytes of a text whose words are numbered at a time: at most half as many words, and one. */
 const PIECE: u32 = 1 << 13;
@@ -232,7 +234,7 @@ function numberOf(from: u32, to: u32, hash: u32, count: bool): u32 {
 }
 
 function isWord(record: u32, from: u32, to: u32): bool {
-  if (load<u32>(record, LENGTH) != to - from) return false;
+  if ((load<u32>(record, LENGTH) & ~WIDE) != to - from) return false;
   let known = record + BYTES;
   for (let p = from; p < to; p += 8, known += 8) {
     if (load<u64>(known) != eightBytes(p, to)) return false;
@@ -253,8 +255,8 @@ function keep(from: u32, to: u32): u32 {
   store<u32>(record, size++);
   store<u32>(record, 0, COUNT);
   store<u32>(record, 0, RANK);
-  store<u32>(record, length, LENGTH);
-  store<u32>(record, (all & 0x8080808080808080) != 0 ? 1 : 0, WIDE);
+  const wide = (all & 0x8080808080808080) != 0 ? WIDE : 0;
+  store<u32>(record, length | wide, LENGTH);
   return record;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Kernels that run on this machine's processor: a kernel is a function over float arrays that
- * tfjs's `wasm` and `cpu` backends execute in place, on their own memory, without a copy.
+ * runs in place, on the memory of tfjs's `wasm` and `cpu` backends, without a copy.
  *
  * @module
  */
@@ -30,11 +30,6 @@ export type HostBody = (
 /** Whether the current backend computes on this machine's processor. */
 export function onHost(): boolean {
   return tf.getBackend() === "wasm" || tf.getBackend() === "cpu";
-}
-
-interface Attributes {
-  readonly call: HostCall;
-  readonly body: HostBody;
 }
 
 const scratchCpu = /* @__PURE__ */ new Map<number, Float32Array>();
@@ -84,22 +79,10 @@ function runOnCpu(backend: CpuBackend, call: HostCall, body: HostBody): tf.Tenso
   );
 }
 
-function register(name: string, backendName: string): void {
-  tf.registerKernel({
-    kernelName: name,
-    backendName,
-    kernelFunc: ({ attrs, backend }) => {
-      const { call, body } = attrs as unknown as Attributes;
-      return backendName === "wasm"
-        ? runOnWasm(backend as BackendWasm, call, body)
-        : runOnCpu(backend as CpuBackend, call, body);
-    },
-  });
-}
-
 /**
- * Runs a kernel under `name` (shown by tfjs's profiler) on the current backend. It has no gradient:
- * call it inside {@linkcode differentiable}.
+ * Runs a kernel on the current backend; `name` is for messages. It has no gradient: call it inside
+ * {@linkcode differentiable}. It is not one of tfjs's registered kernels, whose bookkeeping takes longer
+ * than small ones run.
  *
  * @throws {Error} If the current backend is not `wasm` or `cpu`.
  */
@@ -110,14 +93,10 @@ export function runHost(name: string, call: HostCall, body: HostBody): tf.Tensor
       `Cannot run kernel "${name}" on backend "${backendName}": it is written for wasm and cpu`,
     );
   }
-  const kernelName = `lockstep.${name}`;
-  if (tf.getKernel(kernelName, backendName) === undefined) register(kernelName, backendName);
-  const inputs = Object.fromEntries(call.inputs.map((x, i) => [String(i), x]));
-  return tf.engine().runKernel(
-    kernelName,
-    inputs as unknown as tf.NamedTensorMap,
-    { call, body } as unknown as tf.NamedAttrMap,
-  ) as tf.Tensor[];
+  const infos = backendName === "wasm"
+    ? runOnWasm(tf.backend() as BackendWasm, call, body)
+    : runOnCpu(tf.backend() as unknown as CpuBackend, call, body);
+  return infos.map((info) => tf.engine().makeTensorFromTensorInfo(info));
 }
 
 /**

@@ -78,7 +78,7 @@ function bind(wasm: Emscripten, arithmetic: Arithmetic): WasmLoops {
         "it first, and WebAssembly does not here; use backend wasm",
     );
   }
-  const work = { packing: wasm._malloc(PRODUCT_BYTES), spare: wasm._malloc(128) };
+  const work = { packing: wasm._malloc(PRODUCT_BYTES), spare: wasm._malloc(256) };
   return { loops: bindLoops(module, work), reserve };
 }
 
@@ -113,7 +113,7 @@ const addressOf = ({ byteOffset }: ArrayBufferView) => byteOffset;
 const addressIfAny = (array: ArrayBufferView | undefined) =>
   array === undefined || array.byteLength === 0 ? 0 : array.byteOffset;
 
-/** Where a product packs, and 128 bytes. */
+/** Where a product packs, and 256 bytes. */
 interface Work {
   readonly packing: number;
   readonly spare: number;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
@@ -31,9 +32,10 @@ export async function openStoreWithCache(
  * The cache that options name.
  *
  * @throws {UsageError} If they name none.
+ * @throws {ConfigError} If a key can't be read.
  */
 export async function openCache(
-  { command, cache }: Options,
+  { command, cache, key, trusted, push }: Options,
   { onDamage = () => {}, onNote = () => {} }: OpenOptions,
 ): Promise<RemoteCache> {
   if (cache === undefined) {
@@ -42,11 +44,19 @@ export async function openCache(
   const { RemoteCache } = await import("../store/remote/cache.ts");
   const { openRemote } = await import("../store/remote/remote.ts");
   const { parseAddress } = await import("../store/remote/address.ts");
-  const remote = await openRemote(parseAddress(cache));
-  return new RemoteCache(remote, {
-    onNote,
-    onRefused: (url, message) => onDamage(url, `refused: ${message}`),
+  const { readPublicKey, readSigningKey } = await import("../provenance/keys.ts");
+  const { signaturesBy } = await import("../provenance/signed_traces.ts");
+  const signatures = signaturesBy({
+    ...(key === undefined || command !== "push" && !push
+      ? {}
+      : { key: await readSigningKey(resolve(key)) }),
+    ...(trusted.length === 0
+      ? {}
+      : { trusted: await Promise.all(trusted.map((path) => readPublicKey(resolve(path)))) }),
   });
+  const remote = await openRemote(parseAddress(cache));
+  const onRefused = (url: string, message: string) => onDamage(url, `refused: ${message}`);
+  return new RemoteCache(remote, { onNote, onRefused }, { signatures });
 }
 
 /** Waits for what is on its way to the cache, and says what came and went; nothing if nothing did. */

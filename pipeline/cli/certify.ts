@@ -170,8 +170,8 @@ function keepBesideLock(certificates: readonly Certificate[], work: Work): void 
   const before = [...readLockedCertificates(path).values()].filter(isLocked);
   const all = new Map([...before, ...fresh].map((each) => [each.key, each]));
   if (!writeLockedCertificates(path, all.values())) return;
-  const message =
-    `${all.size} certificates of the locked results, for other platforms to be held to`;
+  const count = `${all.size} ${all.size === 1 ? "certificate" : "certificates"}`;
+  const message = `${count} of the locked results, for other platforms to be held to`;
   if (options.json) print(JSON.stringify({ event: "lock", path: beside, message, holds: true }));
   else wrapping(print)(`${beside}: ${message}; commit the file`);
 }

@@ -241,6 +241,14 @@ export const FLAGS = {
     commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
   },
+  "accept-platform": {
+    argument: BACKENDS.join("|"),
+    help: "take results of numeric stages on this backend too, where there is none of one's own; " +
+      "several may be given, the first counts; no lock is written",
+    commands: [...RUNS, "pull"],
+    repeated: true,
+    values: BACKENDS,
+  },
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
@@ -254,6 +262,14 @@ export const FLAGS = {
     commands: CACHED,
   },
   push: { help: "put what this run makes into the cache too", commands: ["reproduce"] },
+  trusted: {
+    argument: "FILE",
+    help: "take from the cache only what this public key signed; several may be given (or " +
+      "LOCKSTEP_TRUSTED, with : between them)",
+    commands: [...RUNS, "audit", "pull"],
+    repeated: true,
+    values: "files",
+  },
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
@@ -336,9 +352,9 @@ export const FLAGS = {
   key: {
     argument: "FILE",
     help:
-      "Ed25519 key in PEM: the private one signs, the public one checks; audit: every lock must " +
-      "be signed by it",
-    commands: ["export", "sign", "audit"],
+      "Ed25519 key in PEM: the private one signs, what goes into a cache too; the public one checks; " +
+      "audit: every lock must be signed by it",
+    commands: ["export", "sign", "audit", "push", "reproduce"],
     values: "files",
   },
   check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },

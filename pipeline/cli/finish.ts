@@ -129,7 +129,13 @@ function recordOf(
   session: Session,
   { mirror, set }: Options,
 ): Omit<LatestRun, "keys" | "lock" | "commit"> {
-  return { ...identityOf(session), set, ...(mirror !== undefined ? { mirror } : {}) };
+  const { adapter } = session.platform;
+  return {
+    ...identityOf(session),
+    ...(adapter === undefined ? {} : { adapter: adapter.name }),
+    set,
+    ...(mirror !== undefined ? { mirror } : {}),
+  };
 }
 
 /** Publishes, sees to the lock, records the run and keeps the trace page; returns whether the lock agrees. */

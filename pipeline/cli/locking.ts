@@ -82,8 +82,10 @@ export async function settleLock(
   outcome: RunOutcome,
   { project, options, whole, listener }: Locking,
 ): Promise<{ readonly agrees: boolean; readonly digest: Sha256 | undefined }> {
-  // The lock is what the file as it is produces: no part of a changed, failed or unfinished run is.
-  const unlocked = session.experiment.modified || outcome.failed > 0 || options.finished;
+  // The lock is what the file as it is produces on one platform: no part of a changed, failed or
+  // unfinished run is.
+  const unlocked = session.experiment.modified || outcome.failed > 0 || options.finished ||
+    options.acceptPlatform.length > 0;
   const file: LockFile = { path: lockPath(project, session), whole, listener };
   let agrees = true;
   if (options.locked) {

@@ -24,11 +24,15 @@ export interface Options {
   readonly only: readonly string[];
   readonly force: readonly string[];
   readonly backend: BackendChoice;
+  /** Backends whose results are taken besides. */
+  readonly acceptPlatform: readonly Backend[];
   readonly mirror?: string;
   /** The address of a shared cache. */
   readonly cache?: string;
   /** Whether results are put there. */
   readonly push: boolean;
+  /** Files of public keys: of a cache only what one of them signed is taken. */
+  readonly trusted: readonly string[];
   readonly jobs: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
@@ -218,6 +222,14 @@ function cacheOf(command: Command, values: Values): string | undefined {
   return text && addressText(parseAddress(text));
 }
 
+/** The keys that a command trusts. */
+function trustedBy(command: Command, values: Values): readonly string[] {
+  if (!flag("trusted").commands.includes(command)) return [];
+  const given = values.list("trusted");
+  const usual = Deno.env.get("LOCKSTEP_TRUSTED")?.split(":").filter((path) => path !== "");
+  return given.length > 0 ? given : usual ?? [];
+}
+
 function parseValues(
   command: Command,
   values: Values,
@@ -242,8 +254,16 @@ function parseValues(
       "Cannot use --finished with --locked: a lock is of all results; give one of them",
     );
   }
+  if (values.has("locked") && values.list("accept-platform").length > 0) {
+    throw new UsageError(
+      "Cannot use --accept-platform with --locked: a lock is of one platform; give one of them",
+    );
+  }
   if (values.has("push") && texts.cache === undefined) {
     throw new UsageError("Cannot use --push: it needs --cache URL, or LOCKSTEP_CACHE");
+  }
+  if (command === "reproduce" && texts.key !== undefined && !values.has("push")) {
+    throw new UsageError("Cannot use --key: it signs what goes into a cache; give --push too");
   }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
@@ -260,6 +280,7 @@ function parseValues(
       ? {}
       : { times: values.integer("times", { or: 1, min: 1, max: 1_000_000 }) },
     seed: values.integer("seed", { or: 0, min: 0 }),
+    acceptPlatform: values.choices("accept-platform", BACKENDS),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     largest: values.size("largest", { or: 1e6 }),
@@ -267,6 +288,7 @@ function parseValues(
     locked: values.has("locked"),
     finished: values.has("finished"),
     push: values.has("push"),
+    trusted: trustedBy(command, values),
     failFast: values.has("fail-fast"),
     all: values.has("all"),
     calibrate: values.has("calibrate"),

@@ -124,8 +124,9 @@ const REPEATED: ReadonlySet<Event["event"]> = new Set(["plan", "page"]);
 
 /** Whether a run is the one that the experiment's file describes, said in words. */
 function isPlain(options: Options): boolean {
-  const { set, only, force, finished, locked, mirror, json } = options;
-  return [set, only, force].every((list) => list.length === 0) && !finished && !locked && !json &&
+  const { set, only, force, finished, locked, mirror, json, acceptPlatform } = options;
+  return [set, only, force, acceptPlatform].every((list) => list.length === 0) && !finished &&
+    !locked && !json &&
     mirror === undefined;
 }
 

@@ -6,6 +6,7 @@
 import type { Event, Listener } from "../event.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
+import { acceptedNote } from "./accepted_note.ts";
 import { settleCache } from "./cache.ts";
 import { beginRecord, finish, pagesIfUpToDate, tracePage } from "./finish.ts";
 import { INTERRUPTED, interruptible } from "./interrupt.ts";
@@ -151,6 +152,8 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
     return { code: 0, failed: 0 };
   }
   const ended = { ...outcome, failedKeys: progress.failedKeys };
+  const accepted = await acceptedNote(session, outcome.results, options);
+  if (accepted !== undefined) listener({ event: "note", message: accepted });
   const agrees = await finish(session, ended, { project, options, listener });
   const { failed, unlike } = outcome;
   return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };

@@ -6,7 +6,7 @@
 import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
 import { codeDigests, loadBundles } from "../store/code.ts";
-import { stageIngredients } from "../key/ingredients.ts";
+import { type Ingredients, keyOnBackend, stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
 import { type Finished, onlyFinished } from "../plan/finished.ts";
@@ -119,6 +119,7 @@ export async function openSession(
   const planInput: PlanInput = {
     shared: (node) => shared.get(node)!,
     outputs: (key) => store.outputs(key),
+    otherKeys: (ingredients) => keysElsewhere(ingredients, options, opened.cached),
     previous(instance) {
       const key = latest?.keys[instance.name] ?? store.catalog.latest(instance.name, name)?.key;
       return key === undefined ? Promise.resolve(undefined) : store.trace(key as Sha256);
@@ -142,6 +143,22 @@ export async function openSession(
     secondsOf,
     estimate: estimate(planned.decisions, secondsOf, options.jobs),
   };
+}
+
+/** The keys that a numeric result has on the backends that are accepted besides. */
+async function keysElsewhere(
+  ingredients: Ingredients,
+  { acceptPlatform }: Options,
+  cached: CachedStore | undefined,
+): Promise<Sha256[]> {
+  const keys: Sha256[] = [];
+  for (const backend of acceptPlatform) {
+    const key = keyOnBackend(ingredients, backend);
+    if (key === undefined) continue;
+    const own = backend === "webgpu" ? await cached?.keyOnAdapter(key, backend) : key;
+    if (own !== undefined) keys.push(own);
+  }
+  return keys;
 }
 
 /** Plans a graph or, with `--finished`, what is left of it. */

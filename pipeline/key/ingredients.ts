@@ -8,7 +8,7 @@ import { canonicalJson, type Json } from "./canonical.ts";
 import { type Sha256, sha256 } from "./hash.ts";
 import { describeMachine } from "./machine.ts";
 import type { Platform } from "./platform.ts";
-import { CONTRACT, type Stage } from "../stage.ts";
+import { type Backend, CONTRACT, type Stage } from "../stage.ts";
 
 /** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
 export type Ingredients = Readonly<Record<string, string>>;
@@ -53,6 +53,23 @@ export function stageIngredients(
   const measures = Object.values(stage.outputs).some(({ exactness }) => exactness === "measured");
   if (measures) ingredients["machine"] = describeMachine();
   return ingredients;
+}
+
+/**
+ * The key that a numeric result has on a backend, as far as that alone decides it: an adapter's results
+ * have keys of their own, and a shared cache has them under this one too. `undefined` if the result is
+ * of no platform.
+ */
+export function keyOnBackend(ingredients: Ingredients, backend: Backend): Sha256 | undefined {
+  if (ingredients["platform.backend"] === undefined) return undefined;
+  const others = Object.entries(ingredients).filter(([name]) => !name.startsWith("platform."));
+  return keyOf({ ...Object.fromEntries(others), "platform.backend": backend });
+}
+
+/** The platform of a numeric result, for people; `undefined` of any other. */
+export function platformName(ingredients: Ingredients): string | undefined {
+  const { "platform.backend": backend, "platform.adapter": adapter } = ingredients;
+  return adapter === undefined ? backend : `${backend} (${adapter})`;
 }
 
 /** Writes each leaf of `value` under its path. Distinct values give distinct sets of entries. */

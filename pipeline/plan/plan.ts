@@ -35,6 +35,8 @@ export interface PlanInput {
    * them is as it was, as far as the plan is for acting on.
    */
   readonly outputs: (key: Sha256, how: { readonly whole: boolean }) => Promise<FoundOutputs>;
+  /** Keys whose results are taken where there is none of an instance's own: those of other platforms. */
+  readonly otherKeys?: (ingredients: Ingredients) => Promise<readonly Sha256[]>;
   /** The trace an instance's ingredients are compared with, to say what changed. */
   readonly previous: (instance: Instance) => Promise<Trace | undefined>;
   /** Whether an instance is to run whatever its key says. */
@@ -78,6 +80,10 @@ export async function decide(
   if (input.forced(instance)) return { action: "run", key, ingredients, reason: "forced" };
   const found = await outputsOf(instance, key, input);
   if (typeof found === "object") return { action: "cached", key, outputs: found };
+  for (const other of await input.otherKeys?.(ingredients) ?? []) {
+    const taken = await outputsOf(instance, other, input);
+    if (typeof taken === "object") return { action: "cached", key: other, outputs: taken };
+  }
   const why = found === "lost"
     ? { reason: "its result is lost or damaged" }
     : reasonFor(await input.previous(instance), ingredients);

@@ -34,24 +34,32 @@ export function preAuthenticated(
   return whole;
 }
 
-/** Signs a text. Ed25519 has no randomness: the same text and key give the same envelope. */
-export async function sign(text: string, key: SigningKey): Promise<Envelope> {
+/** Signs a text of a type. Ed25519 has no randomness: the same text and key give the same envelope. */
+export async function sign(
+  text: string,
+  key: SigningKey,
+  { type = STATEMENT_TYPE }: { readonly type?: string } = {},
+): Promise<Envelope> {
   const payload = new TextEncoder().encode(text);
   const sig = await crypto.subtle.sign(
     "Ed25519",
     key.key,
-    preAuthenticated(STATEMENT_TYPE, payload),
+    preAuthenticated(type, payload),
   );
   return {
     payload: payload.toBase64(),
-    payloadType: STATEMENT_TYPE,
+    payloadType: type,
     signatures: [{ keyid: key.id, sig: new Uint8Array(sig).toBase64() }],
   };
 }
 
 /** The text that a key signed; `undefined` if none of the signatures is its, over just these bytes. */
-export async function verify(envelope: Envelope, key: PublicKey): Promise<string | undefined> {
-  if (envelope.payloadType !== STATEMENT_TYPE) return undefined;
+export async function verify(
+  envelope: Envelope,
+  key: PublicKey,
+  { type = STATEMENT_TYPE }: { readonly type?: string } = {},
+): Promise<string | undefined> {
+  if (envelope.payloadType !== type) return undefined;
   const payload = bytesOf(envelope.payload);
   if (!payload) return undefined;
   const signed = preAuthenticated(envelope.payloadType, payload);

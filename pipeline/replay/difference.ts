@@ -44,25 +44,44 @@ function firstOf(recorded: Uint8Array, again: Uint8Array): string {
   if (a === undefined || b === undefined) {
     return `byte ${recorded.findIndex((byte, index) => byte !== again[index])}`;
   }
-  const leaf = jsonOf(a) !== undefined && jsonOf(b) !== undefined
-    ? firstLeaf(jsonOf(a), jsonOf(b), "")
-    : undefined;
-  if (leaf !== undefined) return leaf;
+  const [leaf] = [...leavesOf(jsonOf(a), jsonOf(b), "")];
+  if (leaf !== undefined && jsonOf(a) !== undefined && jsonOf(b) !== undefined) {
+    return `${leaf.at}: recorded ${shown(leaf.recorded)}, again ${shown(leaf.again)}`;
+  }
   const [lines, others] = [a.split("\n"), b.split("\n")];
   const line = lines.findIndex((text, index) => text !== others[index]);
   return `line ${line + 1}: recorded ${shown(lines[line])}, again ${shown(others[line])}`;
 }
 
-function firstLeaf(a: unknown, b: unknown, path: string): string | undefined {
-  if (isTree(a) && isTree(b)) {
-    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-      const step = Array.isArray(a) ? `[${key}]` : `${path === "" ? "" : "."}${key}`;
-      const found = firstLeaf(a[key], b[key], path + step);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+/** A place in which two JSON values differ, `curve.loss[3]`. */
+export interface Leaf<T> {
+  readonly at: string;
+  readonly recorded: T;
+  readonly again: T;
+}
+
+/** The two numbers that are furthest apart among those in which two texts of JSON differ. */
+export function furthest(recorded: Uint8Array, again: Uint8Array): Leaf<number> | undefined {
+  const [a, b] = [jsonOf(textOf(recorded)), jsonOf(textOf(again))];
+  const numbers = [...leavesOf(a, b, "")].filter((leaf): leaf is Leaf<number> =>
+    typeof leaf.recorded === "number" && typeof leaf.again === "number"
+  );
+  const apart = ({ recorded, again }: Leaf<number>) => Math.abs(recorded - again);
+  return numbers.reduce<Leaf<number> | undefined>(
+    (most, leaf) => most === undefined || apart(leaf) > apart(most) ? leaf : most,
+    undefined,
+  );
+}
+
+function* leavesOf(a: unknown, b: unknown, path: string): Generator<Leaf<unknown>> {
+  if (!isTree(a) || !isTree(b)) {
+    if (a !== b) yield { at: path, recorded: a, again: b };
+    return;
   }
-  return a === b ? undefined : `${path}: recorded ${shown(a)}, again ${shown(b)}`;
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const step = Array.isArray(a) ? `[${key}]` : `${path === "" ? "" : "."}${key}`;
+    yield* leavesOf(a[key], b[key], path + step);
+  }
 }
 
 function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -77,9 +96,9 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-function jsonOf(text: string): unknown {
+function jsonOf(text: string | undefined): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text ?? "");
   } catch {
     return undefined;
   }

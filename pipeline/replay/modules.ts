@@ -5,6 +5,7 @@
  * @module
  */
 import { stripTypeScriptTypes } from "node:module";
+import buffer from "./builtins/buffer.ts" with { type: "text" };
 import crypto from "./builtins/crypto.ts" with { type: "text" };
 import module from "./builtins/module.ts" with { type: "text" };
 import path from "./builtins/path.ts" with { type: "text" };
@@ -27,6 +28,7 @@ export const OWN_MODULES: Modules = new Map(
     "replay/worker/files.ts": files,
     "run/executor/context.ts": context,
     "run/executor/protocol.ts": protocol,
+    "node:buffer": buffer,
     "node:crypto": crypto,
     "node:module": module,
     "node:path": path,

@@ -45,13 +45,19 @@ export interface ReplayedOutput {
 export interface ReplayOptions {
   readonly onProgress?: (progress: StageProgress) => void;
   readonly signal?: AbortSignal;
+  /** The backend to compute on in place of the recorded one: the bits are others then. */
+  readonly backend?: Backend;
 }
 
 /** What an instance lacks to run again here; empty if it can. */
-export function missingFor(trace: Trace, material: Material): string[] {
+export function missingFor(
+  trace: Trace,
+  material: Material,
+  backend = trace.ingredients["platform.backend"],
+): string[] {
   const missing: string[] = [];
-  const backend = trace.ingredients["platform.backend"];
-  if (backend === "webgpu") missing.push("a backend with the same bits everywhere");
+  const own = trace.ingredients["platform.backend"];
+  if (own === "webgpu") missing.push("a backend with the same bits everywhere");
   if (backend === "wasm+fma" && !fusesMultiplyAdd()) missing.push("fused multiply-add");
   const need = (digest: string, what: string) => {
     if (material.blob(digest) === undefined) missing.push(`${what} ${digest}`);
@@ -81,14 +87,17 @@ export async function replay(
   material: Material,
   options: ReplayOptions = {},
 ): Promise<Replayed> {
-  const missing = missingFor(trace, material);
+  const missing = missingFor(trace, material, options.backend);
   if (missing.length > 0) {
     throw new LockstepError(`Cannot run ${trace.instance} again: it needs ${missing.join(", ")}`);
   }
   options.signal?.throwIfAborted();
   const begun = performance.now();
   const { files, metrics } = await inWorker(
-    { modules: codeIn(trace, material), assignment: assignmentOf(trace, material) },
+    {
+      modules: codeIn(trace, material),
+      assignment: assignmentOf(trace, material, options.backend),
+    },
     options,
   );
   const seconds = (performance.now() - begun) / 1000;
@@ -140,7 +149,11 @@ export function coordinatesOf(label: string): Record<string, string> | undefined
   }
 }
 
-function assignmentOf(trace: Trace, material: Material): Assignment {
+function assignmentOf(
+  trace: Trace,
+  material: Material,
+  backend = trace.ingredients["platform.backend"] as Backend | undefined,
+): Assignment {
   const { stage, ingredients } = trace;
   const files: [string, Uint8Array<ArrayBuffer>][] = [];
   const place = (digest: string): string => {
@@ -165,7 +178,6 @@ function assignmentOf(trace: Trace, material: Material): Assignment {
     many.add(name.slice("inputs.".length));
   }
   const outputs = Object.keys(trace.outputs).map((name) => [name, `/outputs/${name}`] as const);
-  const backend = ingredients["platform.backend"] as Backend | undefined;
   const task: Task = {
     ...{
       stage,

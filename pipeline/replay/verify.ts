@@ -7,11 +7,11 @@
  */
 import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
-import type { StageProgress } from "../stage.ts";
+import type { Backend, StageProgress } from "../stage.ts";
 import { lockName } from "../store/lockfile.ts";
 import { codeOf, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
-import { difference } from "./difference.ts";
+import { difference, furthest, type Leaf } from "./difference.ts";
 import type { Finding, Report } from "./finding.ts";
 import { compareLines } from "./lock_lines.ts";
 import { checkRecords, type Records } from "./records.ts";
@@ -199,4 +199,41 @@ export async function repeat(
     // Whatever is in the file may have led to it.
     return failed(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** What an instance gives on another backend than the recorded one. */
+export interface Elsewhere {
+  readonly seconds: number;
+  /** Of each output that is JSON and in which numbers differ, the two furthest apart. */
+  readonly apart: readonly (Leaf<number> & { readonly output: string })[];
+  /** Of each metric. */
+  readonly metrics: readonly Leaf<number | undefined>[];
+}
+
+/**
+ * Runs a recorded instance on another backend: what it leaves is close at best, and whether that is close
+ * enough depends on what it is for.
+ *
+ * @throws {LockstepError} If it can't run there.
+ */
+export async function repeatOn(
+  backend: Backend,
+  instance: string,
+  { records, onProgress }: {
+    readonly records: Records;
+    readonly onProgress: (progress: StageProgress) => void;
+  },
+): Promise<Elsewhere> {
+  const trace = records.traces.get(instance)!;
+  const { outputs, metrics, seconds } = await replay(trace, records, { backend, onProgress });
+  const apart = Object.entries(trace.outputs).flatMap(([output, { sha256 }]) => {
+    const [recorded, again] = [records.blob(sha256), outputs[output]?.files.get("")];
+    const leaf = recorded && again && furthest(recorded, again);
+    return leaf === undefined ? [] : [{ output, ...leaf }];
+  });
+  return {
+    ...{ seconds, apart },
+    metrics: Object.entries(trace.metrics)
+      .map(([at, recorded]) => ({ at, recorded, again: metrics[at] })),
+  };
 }

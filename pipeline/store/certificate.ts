@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Ingredients, keyOf } from "../key/ingredients.ts";
+import { type Ingredients, keyOf, platformName } from "../key/ingredients.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { canonicalJson } from "../key/canonical.ts";
@@ -112,7 +112,7 @@ export function gradeOf(certificate: Certificate, output: string): Grade {
     grade: name,
     ...(worst === undefined ? {} : { difference: worst }),
     movedBy: movedBy(here),
-    platforms: [...new Set(elsewhere.map(({ execution }) => platformName(execution.platform!)))],
+    platforms: [...new Set(elsewhere.map(({ execution }) => platformName(execution.platform!)!))],
   });
   if (exactness === "measured") return grade("measured");
   if (here.some(({ other, difference }) => other && !isRounding(exactness, difference))) {
@@ -140,11 +140,6 @@ function movedBy(
   const moving = here.filter(({ other }) => other).map(({ execution }) => varied(execution));
   const alone = moving.filter(({ length }) => length === 1).flat();
   return [...new Set(alone.length > 0 ? alone : moving.flat())];
-}
-
-function platformName(platform: Ingredients): string {
-  const { "platform.backend": backend, "platform.adapter": adapter } = platform;
-  return adapter === undefined ? backend! : `${backend}, ${adapter}`;
 }
 
 /**

@@ -16,6 +16,8 @@ export interface LatestRun {
   readonly experiment: string;
   readonly profile: string;
   readonly backend: string;
+  /** The name of the graphics adapter, on `webgpu`. */
+  readonly adapter?: string;
   /** The `--set` options and the mirror it was started with. */
   readonly set: readonly string[];
   readonly mirror?: string;
@@ -48,10 +50,11 @@ export function readLatest(name: string, workspace: Workspace): LatestRun | unde
 /** The record of a run that a parsed text holds; `undefined` if it is none. */
 export function toLatestRun(value: unknown): LatestRun | undefined {
   if (!isRecord(value)) return undefined;
-  const { experiment, profile, backend, set, mirror, commit, keys, failed, lock } = value;
+  const { experiment, profile, backend, adapter, set, mirror, commit, keys, failed, lock } = value;
   const isRun = [experiment, profile, backend].every(isText) && Array.isArray(set) &&
     set.every(isText) && isRecordOf(keys, isDigest) && (mirror === undefined || isText(mirror)) &&
     (commit === undefined || isText(commit)) &&
+    (adapter === undefined || isText(adapter)) &&
     (failed === undefined || isRecordOf(failed, isDigest)) &&
     (lock === undefined || isDigest(lock));
   return isRun ? value as unknown as LatestRun : undefined;

@@ -45,6 +45,8 @@ export interface Trace {
 export interface Received {
   /** A shared cache's address. */
   readonly from: string;
+  /** The id of the trusted key that signed it, where one was asked for. */
+  readonly signedBy?: string;
 }
 
 /** Something a trace names: the code that ran, or an output. */
@@ -127,7 +129,8 @@ export function toTrace(value: unknown): Trace | undefined {
     (ingredients["packages"] === undefined || isDigest(ingredients["packages"])) &&
     isRecordOf(sources, isDigest) && isRecordOf(outputs, isOutput) &&
     isRecordOf(metrics, Number.isFinite) && isRecordOf(machine, isText) &&
-    (received === undefined || isRecord(received) && isText(received["from"]));
+    (received === undefined || isRecord(received) && isText(received["from"]) &&
+        (received["signedBy"] === undefined || isText(received["signedBy"])));
   return isTrace ? value as unknown as Trace : undefined;
 }
 

@@ -122,15 +122,16 @@ function readTrace(workspace: Workspace, key: Sha256): Trace | undefined {
 /**
  * The trace in the text of a file.
  *
+ * @param key The key that it must have; absent if any will do.
  * @throws {SealError} If it is not what was written for this key.
  */
 export function parseTrace(
   text: string,
-  { key, path }: { readonly key: Sha256; readonly path: string },
+  { key, path }: { readonly key?: Sha256; readonly path: string },
 ): Trace {
   const trace = toTrace(unseal(text, path));
   if (!trace) throw new SealError(`Cannot trust ${path}: it must hold a trace, and does not`);
-  if (trace.key !== key) {
+  if (key !== undefined && trace.key !== key) {
     throw new SealError(
       `Cannot trust ${path}: it must hold the trace of its key, found ${trace.key}`,
     );

@@ -1,10 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
+import { PackedBytes } from "../../data/growing.ts";
 import { plainJsonFields } from "../../data/json_fields.ts";
 import { bytesOf, textOf } from "../../data/text_bytes.ts";
 import { Counter } from "../../models/random.ts";
 
+const packed = new PackedBytes();
+
 function fields(line: string, ...wanted: string[]) {
-  return plainJsonFields(bytesOf(line), wanted.map(bytesOf))
+  packed.clear();
+  return plainJsonFields(bytesOf(line), wanted.map(bytesOf), packed)
     ?.map((value) => typeof value === "number" ? value : textOf(value));
 }
 

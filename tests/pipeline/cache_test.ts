@@ -4,6 +4,7 @@ import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { CacheServer } from "../rig/cache_server.ts";
+import { projectAt, recallHere, reproduceHere } from "../rig/in_process.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const TOY = [
@@ -253,4 +254,137 @@ Deno.test("plan says what the cache has, and writes none of it", async () => {
   const { stdout } = await project.run(["plan", "--cache", server.url]);
   assertStringIncludes(unwrapped(stdout), "7 instances, 7 up to date");
   assertEquals([...Deno.readDirSync(project.path("outputs/store/traces"))], []);
+});
+
+/** A pair of keys, in files of a project. */
+async function keys(project: TestProject, name: string): Promise<{ own: string; public: string }> {
+  const pair = await crypto.subtle.generateKey("Ed25519", true, [
+    "sign",
+    "verify",
+  ]) as CryptoKeyPair;
+  const write = async (kind: "PRIVATE" | "PUBLIC", file: string, form: "pkcs8" | "spki") => {
+    const key = kind === "PRIVATE" ? pair.privateKey : pair.publicKey;
+    const bytes = new Uint8Array(await crypto.subtle.exportKey(form, key));
+    project.write(
+      file,
+      `-----BEGIN ${kind} KEY-----\n${bytes.toBase64()}\n-----END ${kind} KEY-----\n`,
+    );
+    Deno.chmodSync(project.path(file), 0o600);
+    return project.path(file);
+  };
+  return {
+    own: await write("PRIVATE", `${name}.pem`, "pkcs8"),
+    public: await write("PUBLIC", `${name}.pub`, "spki"),
+  };
+}
+
+Deno.test("with --trusted only what a trusted key signed is taken, also of what is here already", async () => {
+  await using server = await filled();
+  using signer = toyProject();
+  const [ann, bob] = [await keys(signer, "ann"), await keys(signer, "bob")];
+  const cache = ["--cache", server.url];
+  using project = toyProject();
+  const unsigned = await reproduce(project, ...cache, "--trusted", ann.public);
+  assertEquals(executed(unsigned), TOY, "nothing is signed");
+  assertEquals(
+    notes(unsigned).filter((note) => note.includes("none of the trusted keys")).length,
+    1,
+  );
+
+  // Who signs puts a signed trace where one is that nobody signed.
+  await signer.executed();
+  const pushed = await signer.run(["push", ...cache, "--key", ann.own]);
+  assertStringIncludes(pushed.stdout, "7 results put there");
+  const before = new Map(server.content);
+  const again = await signer.run(["push", ...cache, "--key", bob.own]);
+  assertStringIncludes(unwrapped(again.stdout), "7 there before");
+  assertEquals(server.content, before);
+  using trusting = toyProject();
+  assertEquals(
+    await trusting.executed(...cache, "--trusted", bob.public, "--trusted", ann.public),
+    [],
+  );
+  using other = toyProject();
+  assertEquals(await other.executed(...cache, "--trusted", bob.public), TOY);
+  using careless = toyProject();
+  assertEquals(await careless.executed(...cache), [], "a signature is in nobody's way");
+  const careful = await reproduce(careless, ...cache, "--trusted", bob.public);
+  assertEquals(executed(careful), TOY, "what was taken unchecked counts for nothing then");
+  assertStringIncludes(damaged(careful).join(), "no trusted key signed it");
+  assertEquals((await careless.run(["audit"])).code, 0);
+});
+
+Deno.test("a signed trace that is another key's, or altered, is not taken", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const ann = await keys(project, "ann");
+  await project.executed();
+  assertEquals((await project.run(["push", "--cache", server.url, "--key", ann.own])).code, 0);
+  const paths = [...server.content.keys()].filter((path) => path.startsWith("/ac/"));
+  const [first, ...rest] = paths.map((path) => server.content.get(path)!);
+  // Each has the next one's, but for the last, of which the signature is of something else.
+  const last = JSON.parse(new TextDecoder().decode(first));
+  const payload = atob(last.payload).replace('"seconds"', '"seconds "');
+  const altered = new TextEncoder().encode(JSON.stringify({ ...last, payload: btoa(payload) }));
+  [...rest, altered].forEach((content, index) => server.content.set(paths[index]!, content));
+  using reader = toyProject();
+  const ended = await reproduce(reader, "--cache", server.url, "--trusted", ann.public);
+  assertEquals(executed(ended), TOY);
+  assertEquals(damaged(ended).filter((text) => text.includes("the trace of its key")).length, 6);
+});
+
+/** A toy project whose steps compute something else on each backend. */
+function numericProject(): TestProject {
+  const project = toyProject();
+  project.edit("stages/steps.ts", "checkpoints: true,", "checkpoints: true,\n  numeric: true,");
+  project.edit("stages/steps.run.ts", 'text + " " + state.value', "context.backend + state.value");
+  return project;
+}
+
+Deno.test("results of another platform are taken only where that is asked for, and marked", async () => {
+  await using server = new CacheServer();
+  const cache = ["--cache", server.url];
+  using first = numericProject();
+  await first.executed(...cache, "--push", "--backend", "wasm");
+  using refusing = numericProject();
+  const steps = TOY.filter((name) => name.startsWith("steps"));
+  const made = await refusing.executed(...cache, "--backend", "cpu");
+  assertEquals(made, ["gather", ...steps]);
+  assert(!refusing.read("outputs/trace/runs.js").includes("another platform"));
+
+  using accepting = numericProject();
+  const accept = [...cache, "--backend", "cpu", "--accept-platform", "wasm"];
+  const ended = await reproduce(accepting, ...accept);
+  assertEquals(executed(ended), []);
+  assertStringIncludes(notes(ended).join(), "4 results of wasm accepted");
+  assertStringIncludes(
+    accepting.read("outputs/trace/runs.js"),
+    '"backend": "cpu; 4 results of another platform: wasm"',
+  );
+  assertStringIncludes(accepting.read("outputs/toy.smoke/report/page.txt"), "wasm");
+  assertEquals([...Deno.readDirSync(accepting.path("lock"))].length, 1, "no lock but Deno's");
+  assertEquals((await accepting.run(["audit"])).code, 0);
+  // Asked for once is not asked for the next time.
+  assertEquals(await accepting.executed(...cache, "--backend", "cpu"), ["gather", ...steps]);
+  const { code, stderr } = await accepting.run(["reproduce", ...accept, "--locked"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "a lock is of one platform");
+});
+
+Deno.test("a run that left artifacts in the cache is remembered, until one of them is here", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const cache = ["--cache", server.url];
+  const here = projectAt(project.root, { stages: ["word", "steps", "gather"], experiment: "toy" });
+  // What was just written is not trusted to stay as it is.
+  for (let round = 0; round < 3; round++) {
+    if (round > 0) await new Promise((resolve) => setTimeout(resolve, 2200));
+    assertEquals((await reproduceHere(here, cache)).executed, []);
+  }
+  const memory = await recallHere(here, cache);
+  assert(memory !== undefined);
+  assertEquals(memory.upToDate, 7);
+  assertEquals(await recallHere(here), undefined, "without the cache it is another command");
+  await project.run(["pull", ...cache]);
+  assertEquals(await recallHere(here, cache), undefined);
 });

@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { ConfigError, UsageError } from "../../pipeline/errors.ts";
+import { keyOf, keyOnBackend } from "../../pipeline/key/ingredients.ts";
+import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { CachedStore } from "../../pipeline/store/remote/cached_store.ts";
+import { putSyntheticResults } from "../rig/synthetic_results.ts";
 import { hashFile, sha256 } from "../../pipeline/key/hash.ts";
 import { addressText, parseAddress } from "../../pipeline/store/remote/address.ts";
 import { Breaker } from "../../pipeline/store/remote/breaker.ts";
@@ -24,7 +28,7 @@ async function cacheAt(url: string, limits: Partial<Limits> = {}) {
       onNote: (note) => notes.push(note),
       onRefused: (path, why) => refused.push(`${path} ${why}`),
     },
-    { ...LIMITS, pauseMs: 1, ...limits },
+    { limits: { ...LIMITS, pauseMs: 1, ...limits } },
   );
   return { cache, notes, refused };
 }
@@ -233,4 +237,35 @@ Deno.test("a name and a password come from the line of a host in .netrc", () => 
   assertEquals(parseNetrc(text, "b.org"), { login: "bob", password: "two" });
   assertEquals(parseNetrc(text, "c.org"), { login: "guest", password: "none" });
   assertEquals(parseNetrc("machine a.org login ann", "c.org"), undefined);
+});
+
+Deno.test("a result on an adapter is found by who knows the backend alone, and no other's in its place", async () => {
+  await using server = new CacheServer();
+  const own = new LocalStore(temporaryFolder());
+  const [plain] = await putSyntheticResults(own, { count: 1, maxBytes: 10 });
+  const { cache, refused } = await cacheAt(server.url);
+  const on = (params: Record<string, string>) => {
+    const ingredients = { ...plain!.ingredients, ...params, "platform.backend": "webgpu" };
+    const platform = { "platform.adapter": "a", "platform.driver": "b", "platform.features": "c" };
+    return {
+      ...plain!,
+      key: keyOf({ ...ingredients, ...platform }),
+      ingredients: { ...ingredients, ...platform },
+    };
+  };
+  const trace = on({});
+  assertEquals(await cache.putTrace(trace), "put");
+  const wanted = keyOnBackend({ ...plain!.ingredients, "platform.backend": "wasm" }, "webgpu")!;
+  const store = new CachedStore(temporaryFolder(), { cache });
+  assertEquals(await store.keyOnAdapter(wanted, "webgpu"), trace.key);
+  assertEquals((await store.trace(trace.key))?.received?.from, server.url);
+  assertEquals(await store.trace(wanted), undefined, "under its own key alone");
+
+  const other = on({ "params.number": "9" });
+  await cache.putTrace(other);
+  server.content.set(`/ac/${wanted}`, server.content.get(`/ac/${other.key}`)!);
+  const deceived = new CachedStore(temporaryFolder(), { cache });
+  assertEquals(await deceived.keyOnAdapter(wanted, "webgpu"), undefined);
+  assertMatch(refused.join(), /it is of another key/);
+  [own, store, deceived].forEach((each) => each.close());
 });

@@ -71,6 +71,16 @@ async function runAll(
   return { records, cards };
 }
 
+/** What the open page says of an instance that it ran on WebGPU. */
+function onWebgpu(browser: Browser, instance: string): Promise<string> {
+  return browser.evaluate(`(async () => {
+    const section = document.querySelector('section[data-instance="${instance}"]');
+    section.querySelector("button.webgpu").click();
+    while (section.dataset.state === "runs") await new Promise((resolve) => setTimeout(resolve, 20));
+    return section.dataset.state + ": " + section.innerText;
+  })()`);
+}
+
 /** Writes a page to a file and gives its URL. */
 function written(page: string): URL {
   const path = `${temporaryFolder()}/page.html`;
@@ -245,12 +255,15 @@ const TINY = `
       train: { params: { d_model: 8, heads: 2, layers: 1, d_ff: 8, batch: 10, epochs: 8 } }
 `;
 
-Deno.test("in Chromium corpus, training with its curve, evaluation, tables and report come out again", async () => {
-  await using browser = await startBrowser("this project's stages");
-  if (browser === undefined) return;
+Deno.test("corpus, training, evaluation, tables, figures and report come out again, in Deno and Chromium", async () => {
+  await using browser = await startBrowser("this project's stages", "webgpu");
   using project = copyOfThisProject(TINY);
   const ended = await project.run(["reproduce", "--profile", "tiny", "--backend", "wasm"]);
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+  assertEquals((await project.run(["bundle", "fusion.tiny", "--to", "a.tar"])).code, 0);
+  const { code, stdout } = await project.run(["verify", "a.tar", "**"]);
+  assertEquals(code, 0, stdout);
+  if (browser === undefined) return;
   const instances = [
     "tokenize",
     "train/short/sinusoidal/add/0",
@@ -265,5 +278,9 @@ Deno.test("in Chromium corpus, training with its curve, evaluation, tables and r
   assertEquals(cards.length, 6);
   const training = cards.find(({ instance }) => instance.startsWith("train/"))!;
   assert(training.drawn > 1, `its curve was drawn as it went: ${training.drawn} times`);
+  const near = await onWebgpu(browser, "evaluate/short/sinusoidal/add/0");
+  const [, recorded, now] = /loss_nats: recorded (\S+), now (\S+),/.exec(near)!.map(Number);
+  // Sums of float32 in another order: as far apart as the backends' own tests allow.
+  assert(Math.abs(recorded! - now!) < 1e-4 * recorded!, near);
   assertEquals(browser.complaints, []);
 });

@@ -4,12 +4,14 @@
  * @module
  */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { basename, dirname, extname, join } from "node:path";
 import { numbersOf } from "../rig/numbers.ts";
 import { canonical, type Json } from "../../pipeline/key/canonical.ts";
 import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
 import { flatten, keyOf } from "../../pipeline/key/ingredients.ts";
+import * as buffer from "../../pipeline/replay/builtins/buffer.ts";
 import * as crypto from "../../pipeline/replay/builtins/crypto.ts";
 import * as path from "../../pipeline/replay/builtins/path.ts";
 import { paramsOf } from "../../pipeline/replay/params.ts";
@@ -202,6 +204,18 @@ Deno.test("paths without Node are made and parted as Node does", () => {
     assertEquals(path.basename(whole), basename(whole), whole);
     assertEquals(path.basename(whole, ".txt"), basename(whole, ".txt"), whole);
     assertEquals(path.extname(whole), extname(whole), whole);
+  }
+});
+
+Deno.test("text in UTF-8 is told from other bytes as Node does", () => {
+  const number = numbersOf("utf-8");
+  const texts = ["", "a", "é", "€", "𝄞", "\ufeff", "\0"].map((text) =>
+    new TextEncoder().encode(text)
+  );
+  for (let trial = 0; trial < 2000; trial++) {
+    const bytes = Uint8Array.from({ length: number(6) }, () => number(256));
+    const some = trial % 2 === 0 ? bytes : Uint8Array.of(...texts[number(texts.length)]!, ...bytes);
+    assertEquals(buffer.isUtf8(some), isUtf8(some), some.join());
   }
 });
 

@@ -100,6 +100,8 @@ Deno.test("a picture of each run leads to its stages, what is fed right of what 
   assert(left.get("word")! < left.get("steps")! && left.get("steps")! < left.get("gather")!);
   assertEquals(page.match(/<path\s+d="/g)?.length, 2, "word to steps, steps to gather");
   assertStringIncludes(page, '<h3 id="stage.toy.smoke/steps">');
+  assertStringIncludes(page, "deno task bundle toy.smoke");
+  assertStringIncludes(page, "deno task verify --page again.html --experiment toy --profile smoke");
 });
 
 Deno.test("the page is written when a run changed something or it is missing, and only then", async () => {

@@ -19,6 +19,7 @@ import { Uploads } from "../../pipeline/store/remote/uploads.ts";
 import { namedBy, type Trace } from "../../pipeline/store/trace.ts";
 import { FAULTS, FaultyProxy } from "../rig/faulty_proxy.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
+import { startCeph } from "../rig/servers/ceph.ts";
 import { startNginx } from "../rig/servers/nginx.ts";
 import { isInstalled, type RunningServer } from "../rig/servers/processes.ts";
 import { startSwift } from "../rig/servers/swift.ts";
@@ -28,6 +29,7 @@ import { temporaryFolder } from "../rig/temporary.ts";
 const SERVERS = [
   { name: "nginx with WebDAV", program: "nginx", start: startNginx },
   { name: "OpenStack Swift with s3api", program: "swift-proxy-server", start: startSwift },
+  { name: "Ceph's S3 gateway", program: "radosgw", start: startCeph },
 ] as const;
 
 const isRequired = Deno.env.get("LOCKSTEP_REQUIRE_SERVERS") !== undefined;
@@ -66,7 +68,7 @@ onEach("a second clone reproduces from the cache alone", async ({ url, variables
   const audit = await second.run(["audit", "--json"]);
   assertStringIncludes(audit.stdout, '"findings":0');
   assertStringIncludes(audit.stdout, '"elsewhere":0');
-  for (const secret of ["secret", "lab:ann"]) {
+  for (const secret of ["secret", "lab:ann", "AWS_"]) {
     for (const { path, isFile } of entriesBelow(second.path("outputs/store"))) {
       if (isFile) assert(!Deno.readTextFileSync(path).includes(secret), `${secret} in ${path}`);
     }
@@ -99,7 +101,7 @@ onEach("1,000 faults give no wrong byte, and lose no result", async (server) => 
     new RemoteCache(await openRemote(of, by), {
       onNote() {},
       onRefused: (url) => refused.push(url),
-    }, PATIENT);
+    }, { limits: PATIENT });
   const opened: LocalStore[] = [];
   const storeWith = (cache: RemoteCache) => {
     const store = new CachedStore(temporaryFolder(), { cache });

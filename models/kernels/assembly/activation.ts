@@ -31,14 +31,12 @@ function upperTail(z: v128, gauss: v128): v128 {
 }
 
 /** max(x, 0) − |x| Φ(−|x|). */
-
 function geluOf(x: v128): v128 {
   const z = f32x4.abs(x);
   return nmadd(upperTail(z, gauss(z)), z, f32x4.pmax(ZERO, x));
 }
 
 /** Φ(x) + x e^{−x²/2}/√(2π). */
-
 function slopeOf(x: v128): v128 {
   const z = f32x4.abs(x), power = gauss(z), tail = upperTail(z, power);
   const below = f32x4.lt(x, ZERO);

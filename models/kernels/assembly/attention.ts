@@ -6,7 +6,7 @@
  * not draw again.
  */
 import { madd, sumOf, ZERO } from "./arithmetic";
-import { keepGroup } from "./dropout";
+import { draw, DRAWN, factorAt } from "./dropout";
 import { addByDistance, sumByDistance } from "./distances";
 import { product } from "./product";
 import { inside, softmax } from "./softmax";
@@ -20,7 +20,7 @@ let causal: bool, scale: f32;
 let distances: i32, keys: usize, values: usize;
 /** Dropout, if `kept`, what is kept being multiplied with it, is not 0. */
 let kept: f32, limit: i32, k0: i32, k1: i32, k2: i32, k3: i32, stream: i32;
-/** Work space: a product's, 128 bytes, a head's weights, those that are left of them, scores by distance. */
+/** Work space: a product's, 256 bytes, a head's weights, those that are left of them, scores by distance. */
 let packing: usize, spare: usize, scratch: usize, used: usize, near: usize;
 
 /** What the next calls are about; see wasm.ts. */
@@ -124,13 +124,14 @@ function byTable(a: usize, table: usize, t: i32, c: usize, cRow: i32): void {
 }
 
 /** Draws for `count` weights: signs those that are kept, and writes them times `kept` to `used`. */
-function drop(p: usize, count: i32, number: i32): void {
+function drop(p: usize, count: u32, number: i32): void {
   const factor = f32x4.splat(kept);
-  for (let group = 0, to = used; 32 * group < count; group++) {
-    keepGroup(spare, group, k0, k1, k2, k3 ^ number, limit, -0.0);
-    const end = min(128, 4 * count - 128 * group);
-    for (let at = 0; at < end; at += 16, p += 16, to += 16) {
-      const sign = v128.load(spare + at), weight = v128.load(p);
+  let to = used;
+  for (let from: u32 = 0; from < count; from += DRAWN) {
+    draw(spare, from / DRAWN, k0, k1, k2, k3 ^ number, limit, -0.0);
+    const end = min(DRAWN, count - from);
+    for (let i: u32 = 0; i < end; i += 4, p += 16, to += 16) {
+      const sign = v128.load(factorAt(spare, i)), weight = v128.load(p);
       v128.store(p, v128.or(weight, sign));
       v128.store(to, v128.and(f32x4.mul(weight, factor), i32x4.shr_s(sign, 31)));
     }

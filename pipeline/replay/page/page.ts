@@ -87,7 +87,10 @@ function card(instance: string, { stage, seconds, outputs, ingredients }: Trace)
     <section data-instance="${instance}">
       <h2>${instance}</h2>
       <p class="note">Stage ${stage}${where}; the recorded run took ${seconds.toFixed(1)} s.</p>
-      <p><button disabled>Run again</button> <output></output></p>
+      <p><button class="again" disabled>Run again</button>
+      ${backend === undefined ? null : html`
+        <button class="webgpu" hidden>Run on this browser's WebGPU</button>
+      `} <output></output></p>
       <progress hidden aria-label="Progress of ${instance}"></progress>
       <figure hidden>
         <svg role="img"></svg>

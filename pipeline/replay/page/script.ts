@@ -7,27 +7,38 @@
 /// <reference lib="dom" />
 import type { StageProgress } from "../../stage.ts";
 import { findingText } from "../finding.ts";
-import { inspect, type Inspected, repeat, type Repeated } from "../verify.ts";
+import {
+  type Elsewhere,
+  inspect,
+  type Inspected,
+  repeat,
+  type Repeated,
+  repeatOn,
+} from "../verify.ts";
 import { Curve } from "./curve.ts";
 import { unpack } from "./material.ts";
 
 const one = <E extends Element>(selector: string, within: ParentNode = document) =>
   within.querySelector<E>(selector)!;
 
-/** What was found, as lines of a list. */
-function list(findings: readonly { readonly text: string }[]): HTMLUListElement {
+/** Lines of a list: by default of what was found. */
+function list(lines: readonly { readonly text: string }[], kind = "failed"): HTMLUListElement {
   const items = document.createElement("ul");
-  items.className = "failed";
-  for (const { text } of findings) {
+  items.className = kind;
+  for (const { text } of lines) {
     items.append(Object.assign(document.createElement("li"), { textContent: text }));
   }
   return items;
 }
 
+type Records = NonNullable<Inspected["records"]>;
+
 /** A card of the page: an instance with its button. */
 class Card {
   readonly instance: string;
   readonly button: HTMLButtonElement;
+  /** Of what computes on a backend: runs it on the reader's own WebGPU. */
+  readonly elsewhere: HTMLButtonElement | undefined;
   readonly #section: Element;
   readonly #status: Element;
   readonly #bar: HTMLProgressElement;
@@ -36,23 +47,46 @@ class Card {
   constructor(section: HTMLElement) {
     this.#section = section;
     this.instance = section.dataset["instance"]!;
-    this.button = one("button", section);
+    this.button = one("button.again", section);
+    this.elsewhere = section.querySelector<HTMLButtonElement>("button.webgpu") ?? undefined;
     this.#status = one("output", section);
     this.#bar = one("progress", section);
     this.#curve = new Curve(one("figure", section));
   }
 
-  async run(records: NonNullable<Inspected["records"]>): Promise<void> {
-    this.button.disabled = true;
+  /** Runs it again and compares bits. */
+  run(records: Records): Promise<void> {
+    return this.#work(async (onProgress) => {
+      this.#show(await repeat(this.instance, records, onProgress));
+    });
+  }
+
+  /** Runs it on WebGPU, whose bits are others, and says how far apart the numbers are. */
+  runOnWebgpu(records: Records): Promise<void> {
+    return this.#work(async (onProgress) => {
+      try {
+        this.#showNear(await repeatOn("webgpu", this.instance, { records, onProgress }));
+      } catch (error) {
+        this.#say("failed", error instanceof Error ? error.message : String(error));
+      }
+    });
+  }
+
+  async #work(
+    work: (onProgress: (progress: StageProgress) => void) => Promise<void>,
+  ): Promise<void> {
+    const buttons = [this.button, ...this.elsewhere === undefined ? [] : [this.elsewhere]];
+    for (const each of buttons) each.disabled = true;
     this.#section.querySelector("ul")?.remove();
+    for (const cell of this.#section.querySelectorAll("code.again, .same")) cell.textContent = "";
     this.#say("runs", "running …");
     this.#bar.hidden = false;
     this.#bar.removeAttribute("value");
     try {
-      this.#show(await repeat(this.instance, records, (progress) => this.#progress(progress)));
+      await work((progress) => this.#progress(progress));
     } finally {
       this.#bar.hidden = true;
-      this.button.disabled = false;
+      for (const each of buttons) each.disabled = false;
     }
   }
 
@@ -79,6 +113,21 @@ class Card {
       this.#say("differs", `It differs, ${took}:`);
       this.#section.append(list(findings.map((finding) => ({ text: findingText(finding) }))));
     }
+  }
+
+  #showNear({ seconds, apart, metrics }: Elsewhere): void {
+    this.#say(
+      "near",
+      `On this browser's WebGPU, in ${seconds.toFixed(1)} s; other bits are expected:`,
+    );
+    const away = (a = NaN, b = NaN) =>
+      `recorded ${a}, now ${b}, apart ${Math.abs(a - b).toPrecision(2)}`;
+    this.#section.append(list([
+      ...metrics.map(({ at, recorded, again }) => ({ text: `${at}: ${away(recorded, again)}` })),
+      ...apart.map(({ output, at, recorded, again }) => ({
+        text: `furthest in ${output}, at ${at}: ${away(recorded, again)}`,
+      })),
+    ], "near"));
   }
 
   #say(state: string, text: string): void {
@@ -120,6 +169,9 @@ async function main(): Promise<void> {
   for (const card of cards) {
     card.button.disabled = false;
     card.button.onclick = () => card.run(records);
+    if (card.elsewhere === undefined) continue;
+    card.elsewhere.hidden = !("gpu" in navigator);
+    card.elsewhere.onclick = () => card.runOnWebgpu(records);
   }
   const all = one<HTMLButtonElement>("#all");
   all.disabled = false;

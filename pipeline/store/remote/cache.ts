@@ -8,7 +8,9 @@ import { LockstepError } from "../../errors.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import { sha256 } from "../../key/hash.ts";
 import { download, type Downloaded, type Wanted } from "./download.ts";
-import { receiveTrace, sendTrace } from "./entry.ts";
+import { keyOnBackend } from "../../key/ingredients.ts";
+import type { Backend } from "../../stage.ts";
+import { type AskedFor, receiveTrace, sendTrace } from "./entry.ts";
 import type { Remote } from "./remote.ts";
 import { type Answer, LIMITS, type Limits, Requests, requireDone, UNASKED } from "./requests.ts";
 import type { Trace } from "../trace.ts";
@@ -21,6 +23,24 @@ export interface CacheListeners {
   /** What was refused: where it came from, and why. */
   readonly onRefused: (url: string, message: string) => void;
 }
+
+/** How a cache's traces are signed, and whose signatures count. */
+export interface Signatures {
+  /** The sealed trace in a text that may be signed, whoever signed it. */
+  unwrap(text: string): { readonly text: string; readonly isSigned: boolean };
+  /** Signs a sealed trace. Absent where none is to be. */
+  sign?(text: string): Promise<string>;
+  /** The id of a trusted key that signed a text; absent where any trace is taken that holds together. */
+  check?(text: string): Promise<string | undefined>;
+  /** Whether what a key signed is taken; of `undefined`, what none did. */
+  isTrusted(id: string | undefined): boolean;
+}
+
+/** Nothing is signed, and none is asked for. */
+const UNSIGNED: Signatures = {
+  unwrap: (text) => ({ text, isSigned: false }),
+  isTrusted: () => true,
+};
 
 /** What a cache has of a key; `unknown`: it could not be asked. */
 export type FoundTrace = Trace | "none" | "unknown";
@@ -35,12 +55,22 @@ export class RemoteCache {
   readonly #remote: Remote;
   readonly #requests: Requests;
   readonly #listeners: CacheListeners;
+  readonly signatures: Signatures;
+  #saidUntrusted = false;
   /** Paths of blobs that it has wrong, and is to be given again. */
   readonly #wrong = new Set<string>();
   /** Whether the server knows how to write only what is not there; found out by asking. */
   #writesOnce = true;
 
-  constructor(remote: Remote, listeners: CacheListeners, limits: Limits = LIMITS) {
+  constructor(
+    remote: Remote,
+    listeners: CacheListeners,
+    { limits = LIMITS, signatures = UNSIGNED }: {
+      readonly limits?: Limits;
+      readonly signatures?: Signatures;
+    } = {},
+  ) {
+    this.signatures = signatures;
     this.#remote = remote;
     this.#listeners = listeners;
     this.#requests = new Requests(remote, limits, listeners.onNote);
@@ -51,8 +81,12 @@ export class RemoteCache {
     return this.#remote.name;
   }
 
-  /** The trace of a key, verified. */
-  async trace(key: Sha256): Promise<FoundTrace> {
+  /**
+   * The trace of a key, verified.
+   *
+   * @param onBackend Whether the key is that of a backend, under which a result on any adapter may be.
+   */
+  async trace(key: Sha256, onBackend?: Backend): Promise<FoundTrace> {
     const path = `ac/${key}`;
     for (let round = 1;; round++) {
       const text = await this.#requests.attempt(
@@ -61,8 +95,13 @@ export class RemoteCache {
       );
       if (text === UNASKED) return "unknown";
       if (text === undefined) return "none";
+      const signedBy = await this.signatures.check?.(text);
+      if (!this.signatures.isTrusted(signedBy)) return this.#untrusted();
       try {
-        return receiveTrace(text, { key, from: this.name });
+        return receiveTrace(this.signatures.unwrap(text).text, {
+          ...{ key, from: this.name, ...(onBackend === undefined ? {} : { onBackend }) },
+          ...(signedBy === undefined ? {} : { signedBy }),
+        });
       } catch (error) {
         if (!(error instanceof LockstepError)) throw error;
         if (round < MAX_ROUNDS) continue;
@@ -103,15 +142,35 @@ export class RemoteCache {
   }
 
   /**
-   * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it can't be
-   * trusted.
+   * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it does not
+   * hold together, or is not signed and this one is.
    */
   async putTrace(trace: Trace): Promise<"there" | "put" | "failed"> {
-    const path = `ac/${trace.key}`;
-    const text = sendTrace(trace);
+    const backend = trace.ingredients["platform.backend"] as Backend | undefined;
+    const shared = backend && keyOnBackend(trace.ingredients, backend);
+    // Of an adapter's results a machine without it does not know the keys.
+    if (shared !== undefined && shared !== trace.key) {
+      const put = await this.#putUnder(shared, trace, backend);
+      if (put === "failed") return put;
+    }
+    return await this.#putUnder(trace.key, trace);
+  }
+
+  async #putUnder(
+    key: Sha256,
+    trace: Trace,
+    onBackend?: Backend,
+  ): Promise<"there" | "put" | "failed"> {
+    const path = `ac/${key}`;
+    const asked = { key, from: "", ...(onBackend === undefined ? {} : { onBackend }) };
+    const { sign, unwrap } = this.signatures;
+    const text = await (sign?.(sendTrace(trace)) ?? sendTrace(trace));
     const put = await this.#requests.attempt("write", async () => {
       const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
-      if (there !== undefined && isTrusted(there, trace.key)) return "there";
+      if (there !== undefined) {
+        const known = unwrap(there);
+        if ((known.isSigned || !sign) && holdsTogether(known.text, asked)) return "there";
+      }
       const once: Record<string, string> = there === undefined && this.#writesOnce
         ? { "if-none-match": "*" }
         : {};
@@ -130,14 +189,26 @@ export class RemoteCache {
     return put === UNASKED ? "failed" : put;
   }
 
+  /** A cache may be full of what others signed: it is said once. */
+  #untrusted(): "none" {
+    if (!this.#saidUntrusted) {
+      this.#saidUntrusted = true;
+      this.#listeners.onNote(
+        `the cache ${this.name} has results that none of the trusted keys signed; they are left there`,
+      );
+    }
+    return "none";
+  }
+
   #refuse(path: string, message: string): void {
     this.#listeners.onRefused(`${this.name}/${path}`, message);
   }
 }
 
-function isTrusted(text: string, key: Sha256): boolean {
+/** Whether a text is a trace such as was asked for. */
+function holdsTogether(text: string, asked: AskedFor): boolean {
   try {
-    return receiveTrace(text, { key, from: "" }) !== undefined;
+    return receiveTrace(text, asked) !== undefined;
   } catch (error) {
     if (error instanceof LockstepError) return false;
     throw error;

@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import type { BlobState, FoundOutputs, PutTrace } from "../artifact_store.ts";
 import type { Sha256 } from "../../key/hash.ts";
+import type { Backend } from "../../stage.ts";
 import { lookAt } from "../../files.ts";
 import { LocalStore, type StoreOptions } from "../local_store.ts";
 import { isHeld, tryLock } from "../mutex.ts";
@@ -42,7 +43,7 @@ export class CachedStore extends LocalStore {
   readonly uploads: Uploads | undefined;
   readonly #isReading: boolean;
   /** What the cache was asked for. */
-  readonly #asked = new Map<Sha256, Promise<FoundTrace>>();
+  readonly #asked = new Map<string, Promise<FoundTrace>>();
   readonly #fetched = new Map<Sha256, Promise<boolean>>();
 
   constructor(root: string, { cache, push = false, ...options }: CachedStoreOptions) {
@@ -53,27 +54,48 @@ export class CachedStore extends LocalStore {
   }
 
   override async outputs(key: Sha256): Promise<FoundOutputs> {
+    // An index does not know whose results they are.
+    if (this.cache.signatures.check && !await this.trace(key)) return "absent";
     const found = await super.outputs(key);
     return found === "absent" ? (await this.trace(key))?.outputs ?? "absent" : found;
   }
 
   override async trace(key: Sha256): Promise<Trace | undefined> {
-    return await super.trace(key) ?? await this.#receive(key);
+    const own = await super.trace(key);
+    if (!own?.received || this.cache.signatures.isTrusted(own.received.signedBy)) {
+      return own ?? await this.#receive(key);
+    }
+    // It was taken when no signature was asked for, or another's.
+    this.setAsideTrace(
+      key,
+      `the trace of ${own.instance} came from a cache, and no trusted key signed it`,
+    );
+    return await this.#receive(key);
   }
 
-  async #receive(key: Sha256): Promise<Trace | undefined> {
-    let asked = this.#asked.get(key);
-    if (!asked) this.#asked.set(key, asked = this.cache.trace(key));
+  /** The key of what the cache has of a result on some adapter of a backend. */
+  async keyOnAdapter(key: Sha256, backend: Backend): Promise<Sha256 | undefined> {
+    return (await this.#receive(key, backend))?.key;
+  }
+
+  async #receive(key: Sha256, onBackend?: Backend): Promise<Trace | undefined> {
+    const question = onBackend === undefined ? key : `${key} on ${onBackend}`;
+    let asked = this.#asked.get(question);
+    if (!asked) this.#asked.set(question, asked = this.cache.trace(key, onBackend));
     const found = await asked;
     // What could not be asked is asked again.
-    if (found === "unknown") this.#asked.delete(key);
+    if (found === "unknown") this.#asked.delete(question);
     if (typeof found === "string") return undefined;
-    if (this.#isReading) return found;
-    const own = await super.trace(key);
+    if (this.#isReading) {
+      // From then on it is found under its own key too.
+      this.#asked.set(found.key, asked);
+      return found;
+    }
+    const own = await super.trace(found.key);
     if (own) return own;
     this.keepReceived(found);
     this.traffic.traces++;
-    return await super.trace(key);
+    return await super.trace(found.key);
   }
 
   override async putTrace(trace: Trace): Promise<PutTrace> {

@@ -6,10 +6,11 @@
  */
 import { LockstepError } from "../../errors.ts";
 import { isDigest } from "../shape.ts";
-import { keyOf } from "../../key/ingredients.ts";
+import type { Backend } from "../../stage.ts";
+import { keyOf, keyOnBackend } from "../../key/ingredients.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import { seal } from "../sealed.ts";
-import type { Trace } from "../trace.ts";
+import type { Received, Trace } from "../trace.ts";
 import { parseTrace } from "../traces.ts";
 
 /** The text of a trace for a cache: all but where it was received from. */
@@ -18,20 +19,26 @@ export function sendTrace(trace: Trace): string {
   return seal(own);
 }
 
+/** Under which key an answer was asked for. */
+export interface AskedFor extends Received {
+  readonly key: Sha256;
+  /** Whether it is that of a backend, under which a result on any adapter may be. */
+  readonly onBackend?: Backend;
+}
+
 /**
  * The trace in a cache's answer.
  *
  * @throws {LockstepError} If it is not one of its key: sealed, with ingredients that give the key and
  *   outputs that are those of the ingredients.
  */
-export function receiveTrace(
-  text: string,
-  { key, from }: { readonly key: Sha256; readonly from: string },
-): Trace {
-  const trace = parseTrace(text, { key, path: "it" });
-  const problem = problemOf(trace);
+export function receiveTrace(text: string, asked: AskedFor): Trace {
+  const { key, onBackend, ...received } = asked;
+  const trace = parseTrace(text, onBackend === undefined ? { key, path: "it" } : { path: "it" });
+  const isAsked = onBackend === undefined || keyOnBackend(trace.ingredients, onBackend) === key;
+  const problem = isAsked ? problemOf(trace) : "it is of another key";
   if (problem !== undefined) throw new LockstepError(`Cannot trust it: ${problem}`);
-  return { ...trace, received: { from } };
+  return { ...trace, received };
 }
 
 function problemOf({ key, stage, ingredients, outputs }: Trace): string | undefined {

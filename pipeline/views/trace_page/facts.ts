@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { platformName } from "../../key/ingredients.ts";
+import type { Trace } from "../../store/trace.ts";
 import { inputsOf } from "../../store/trace.ts";
 import { certifiedText } from "../certificate_text.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
@@ -12,6 +14,7 @@ import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 export interface Facts {
   readonly name: string;
   readonly profile: string;
+  /** With what was accepted of others. */
   readonly backend: string;
   readonly set: readonly string[];
   readonly commit?: string;
@@ -35,16 +38,33 @@ export function factsOf(
       published.get(publishedBytes(key, sha256))?.some((path) => path.endsWith(".html"))
     )
   );
-  const { profile, backend, set, commit } = run;
+  const { profile, set, commit } = run;
   const keys = Object.values(run.keys);
   const certified = certifiedText(keys.flatMap((key) => certificates.get(key) ?? []), keys.length);
   return {
-    ...{ name, profile, backend, set },
+    ...{ name, profile, backend: backendOf(run, own), set },
     ...commit === undefined ? {} : { commit },
     ...days.length === 0 ? {} : { days: [days[0]!, days.at(-1)!] },
     ...certified.length === 0 ? {} : { certified },
     from: [...new Set(pages.flatMap((trace) => inputsOf(trace).map(([, digest]) => digest)))],
   };
+}
+
+/** The backend, and how many results are of another platform, as a run may have been asked to accept. */
+function backendOf({ backend, adapter }: ShownRun["run"], traces: readonly Trace[]): string {
+  const others = traces.flatMap(({ ingredients }) => {
+    const { "platform.backend": other, "platform.adapter": otherAdapter } = ingredients;
+    const isOwn = other === undefined ||
+      other === backend && (adapter === undefined || otherAdapter === adapter);
+    return isOwn ? [] : platformName(ingredients)!;
+  });
+  const counts = Map.groupBy(others, (name) => name);
+  return [
+    backend,
+    ...[...counts].map(([name, { length }]) =>
+      `${length} result${length === 1 ? "" : "s"} of another platform: ${name}`
+    ),
+  ].join("; ");
 }
 
 /**

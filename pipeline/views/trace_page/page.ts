@@ -78,13 +78,13 @@ function runPart({ name, run }: ShownRun, view: View, placed: Set<string>): Html
     }),
   );
   const boxes = boxesOf({ name, run }, groups, view);
-  const { commit, days } = factsOf({ name, run }, view.shown);
+  const { backend, commit, days } = factsOf({ name, run }, view.shown);
   return html`
     <h2 id="${name}">${name}</h2>
     ${definitions([
       ["Experiment", html`${run.experiment}`],
       ["Profile", html`${run.profile}`],
-      ["Backend", html`${run.backend}`],
+      ["Backend", html`${backend}`],
       ...(commit === undefined ? [] : [["Commit", html`<code>${commit}</code>`] as const]),
       ...(days === undefined ? [] : [["Made", html`${[...new Set(days)].join(" to ")}`] as const]),
       ...(run.set.length > 0 ? [["Set", html`<code>${run.set.join(" ")}</code>`] as const] : []),

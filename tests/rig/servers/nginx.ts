@@ -1,9 +1,12 @@
 /** @module */
-import { freePorts, Processes, type RunningServer } from "./processes.ts";
+import { freePorts, type Processes, type RunningServer, serve } from "./processes.ts";
 
 /** nginx with WebDAV, as `docs/cache.md` has it, with a name and a password for who writes. */
-export async function startNginx(): Promise<RunningServer> {
-  const processes = new Processes();
+export function startNginx(): Promise<RunningServer> {
+  return serve(start);
+}
+
+async function start(processes: Processes) {
   const [port = 0] = freePorts(1);
   processes.makeFolders("data", "tmp");
   const isRoot = Deno.uid() === 0;
@@ -42,8 +45,5 @@ http {
     await response.body?.cancel();
     return true;
   });
-  return {
-    ...{ url, port, variables: { NETRC: netrc } },
-    [Symbol.asyncDispose]: () => processes[Symbol.asyncDispose](),
-  };
+  return { url, port, variables: { NETRC: netrc } };
 }

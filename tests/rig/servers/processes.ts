@@ -94,6 +94,20 @@ export class Processes implements AsyncDisposable {
   }
 }
 
+/** Starts a server; whatever goes wrong, nothing of it is left. */
+export async function serve(
+  start: (processes: Processes) => Promise<Omit<RunningServer, typeof Symbol.asyncDispose>>,
+): Promise<RunningServer> {
+  const processes = new Processes();
+  const dispose = () => processes[Symbol.asyncDispose]();
+  try {
+    return { ...await start(processes), [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
 /** Ports on which nobody listens now. */
 export function freePorts(count: number): number[] {
   const held = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));

@@ -1,10 +1,13 @@
 /** @module */
-import { freePorts, Processes, type RunningServer } from "./processes.ts";
+import { freePorts, type Processes, type RunningServer, serve } from "./processes.ts";
 import { makeBucket, s3Variables } from "./bucket.ts";
 
 /** OpenStack Swift with its S3 interface: one of each of its servers, and a memcached. */
-export async function startSwift(): Promise<RunningServer> {
-  const processes = new Processes();
+export function startSwift(): Promise<RunningServer> {
+  return serve(start);
+}
+
+async function start(processes: Processes) {
   const [port = 0, account = 0, container = 0, object = 0, memcached = 0] = freePorts(5);
   processes.makeFolders("data/d1", "cache");
   const user = new TextDecoder().decode(
@@ -70,8 +73,5 @@ user_lab_ann = secret .admin
   const endpoint = `http://127.0.0.1:${port}`;
   const variables = s3Variables({ endpoint, key: "lab:ann", secret: "secret" });
   await processes.until("a bucket of Swift", () => makeBucket("results", variables));
-  return {
-    ...{ url: "s3://results/lockstep", port, variables },
-    [Symbol.asyncDispose]: () => processes[Symbol.asyncDispose](),
-  };
+  return { url: "s3://results/lockstep", port, variables };
 }
