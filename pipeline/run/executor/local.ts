@@ -17,14 +17,29 @@ import { follow } from "./conversation.ts";
 
 const HOST = fileURLToPath(new URL("./host.ts", import.meta.url));
 
+/** What stage processes are given instead of what they usually have. */
+export interface LocalCircumstances {
+  /** Variables of the environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Options of Deno. */
+  readonly flags?: readonly string[];
+}
+
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
+  readonly #circumstances: LocalCircumstances;
+
+  constructor(circumstances: LocalCircumstances = {}) {
+    this.#circumstances = circumstances;
+  }
+
   platform(wanted: BackendChoice): Promise<Platform> {
     return resolvePlatform(wanted);
   }
 
   async execute(task: Task, { reach, cache, watch, signal }: Execution): Promise<Metrics> {
     signal.throwIfAborted();
+    const { variables = {}, flags = [] } = this.#circumstances;
     const [program, ...args] = [
       ...await boundToLife(),
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
@@ -33,13 +48,14 @@ export class LocalExecutor implements Executor {
       ...await compilerArguments(task.backend),
       ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
+      ...flags,
       HOST,
     ] as const;
     const child = new Deno.Command(program, {
       args,
       cwd: task.folder,
       // The user's own cache holds packages, which code can load that knows where they lie.
-      env: { ...environment(), DENO_DIR: cache },
+      env: { ...environment(), ...variables, DENO_DIR: cache },
       clearEnv: true,
       // A terminal's Ctrl-C is for the engine to answer.
       detached: true,
