@@ -334,8 +334,8 @@ export const FLAGS = {
   page: {
     argument: "FILE",
     help:
-      "HTML page to write: of diff, the comparison; of verify, one that runs the instances named (and no " +
-      "FILE) again in a browser, from the latest run",
+      "HTML page to write: of diff, the comparison; of verify, one that runs the instances named again " +
+      "in a browser, from FILE or, without it, the latest run",
     commands: ["diff", "verify"],
     values: "files",
   },

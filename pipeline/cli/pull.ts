@@ -23,6 +23,11 @@ export async function pull(project: Project, options: Options, print: Print): Pr
     const cached = session.cached!;
     const held = holdForRun(cached);
     try {
+      await session.claims.keep(() => {
+        for (const decision of session.decisions.values()) {
+          if (decision.action === "cached") session.claims.claim(decision.key);
+        }
+      });
       const { here, lost, missing } = await fetchAll(session.decisions, cached);
       const { blobs, bytes } = cached.traffic;
       const cache = cached.cache.name;

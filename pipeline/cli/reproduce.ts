@@ -84,8 +84,9 @@ async function carryOut(request: Request): Promise<number> {
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
-    await begun?.end();
+    // Until then what is being uploaded is claimed.
     const traffic = session.cached && await settleCache(session.cached, request.signal);
+    await begun?.end();
     if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });

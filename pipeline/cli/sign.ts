@@ -16,7 +16,7 @@ import {
   signatureProblem,
   statementIn,
 } from "../provenance/signatures.ts";
-import { identityOf, type Statement, statementOf } from "../provenance/statement.ts";
+import { agree, identityOf, type Statement, statementOf } from "../provenance/statement.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { Options } from "./options.ts";
@@ -113,7 +113,7 @@ async function compareWithStore(
   const trace = identity && await store?.trace(identity.key);
   if (!store || !trace) return undefined;
   const again = statementOf(identity.instance, trace, await foldersOf(trace, store));
-  return JSON.stringify(again) === JSON.stringify(statement)
+  return agree(again, statement, trace)
     ? "known"
     : `it is not what the trace of ${identity.key} in this store says`;
 }

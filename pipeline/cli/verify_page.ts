@@ -1,16 +1,17 @@
 /**
- * `verify --page FILE INSTANCE…`: a page on which instances run again in a browser.
+ * `verify --page FILE INSTANCE…`: a page on which instances run again in a browser, from the latest run or,
+ * named first, an audit file.
  *
  * @module
  */
 import { resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
-import { bundle, bytesOf } from "../replay/bundle.ts";
+import { bundle, bytesOf, lost, type Source } from "../replay/bundle.ts";
 import { replayPage } from "../replay/page/page.ts";
 import { megabytes } from "../replay/text.ts";
+import { inspect } from "../replay/verify.ts";
 import type { LatestRun } from "../store/latest.ts";
-import type { LocalStore } from "../store/local_store.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { Trace } from "../store/trace.ts";
 import { ancestry, makersOf } from "../views/ancestry.ts";
@@ -32,49 +33,87 @@ export async function writePage(project: Project, options: Options, print: Print
       `Cannot write ${path}: something is there; give another path, or --overwrite`,
     );
   }
-  const store = openStore(project, options, print);
+  const [first = "", ...rest] = options.operands;
+  const isFile = lookAt(first)?.kind === "a file";
+  const store = isFile ? undefined : openStore(project, options, print);
   try {
-    const run = latestRun({ project, options, store });
-    const names = Object.keys(run.keys).sort();
-    const isChosen = matcher(options.operands, names, "page");
-    const chosen = names.filter(isChosen);
-    const traces = await tracesOf(run, store!);
-    for (const name of chosen) requireBrowser(name, traces.get(name)!);
-    // What they came from is followed to the first bytes, by digests alone.
-    const needed = ancestry(
-      chosen.map((name) => traces.get(name)!),
-      makersOf(traces.values(), new Map()),
-    );
-    const keys = Object.entries(run.keys).filter(([name]) => needed.has(traces.get(name)!));
-    const choice = (_: Trace, name: string) => isChosen(name);
-    const material = bytesOf(
-      await bundle({ ...run, keys: Object.fromEntries(keys) }, sourceIn(store!), {
-        ...{ largestBytes: 0, chosen: choice, code: choice },
-      }),
-    );
-    const page = await replayPage(material, chosen);
-    writeAtomically(path, page);
-    const bytes = new TextEncoder().encode(page).length;
+    const material = isFile
+      ? materialIn(first)
+      : { run: latestRun({ project, options, store }), source: sourceIn(store!) };
+    const page = await pageOf(material, isFile ? rest : options.operands);
+    writeAtomically(path, page.text);
+    const { chosen, of } = page, bytes = new TextEncoder().encode(page.text).length;
     if (options.json) {
       print(JSON.stringify({ event: "page", path, bytes, instances: chosen }));
-    } else {
-      print(`${chosen.length} of ${names.length} instances, ${megabytes(bytes)}\nwrote ${path}`);
-    }
+    } else print(`${chosen.length} of ${of} instances, ${megabytes(bytes)}\nwrote ${path}`);
   } finally {
     store?.close();
   }
 }
 
-async function tracesOf(run: LatestRun, store: LocalStore): Promise<Map<string, Trace>> {
+/** A run and where it is read from. */
+interface RunMaterial {
+  readonly run: Pick<LatestRun, "experiment" | "profile" | "backend" | "set" | "commit" | "keys">;
+  readonly source: Source;
+}
+
+/** The page of the instances that patterns name, with all they came from. */
+async function pageOf(
+  { run, source }: RunMaterial,
+  patterns: readonly string[],
+): Promise<{ text: string; chosen: readonly string[]; of: number }> {
+  const names = Object.keys(run.keys).sort();
+  const isChosen = matcher(patterns, names, "page");
+  const chosen = names.filter(isChosen);
+  if (chosen.length === 0) {
+    throw new UsageError(`Cannot write a page: it needs instances, e.g. ${names[0]}`);
+  }
+  const traces = await tracesOf(run, source);
+  for (const name of chosen) requireBrowser(name, traces.get(name)!);
+  // What they came from is followed to the first bytes, by digests alone.
+  const needed = ancestry(
+    chosen.map((name) => traces.get(name)!),
+    makersOf(traces.values(), new Map()),
+  );
+  const keys = Object.entries(run.keys).filter(([name]) => needed.has(traces.get(name)!));
+  const choice = (_: Trace, name: string) => isChosen(name);
+  const bundled = await bundle({ ...run, keys: Object.fromEntries(keys) }, source, {
+    ...{ largestBytes: 0, chosen: choice, code: choice },
+  });
+  return { text: await replayPage(bytesOf(bundled), chosen), chosen, of: names.length };
+}
+
+/**
+ * The run in an audit file.
+ *
+ * @throws {LockstepError} If the file is not sound.
+ */
+function materialIn(path: string): RunMaterial {
+  const { findings, records, index } = inspect(Deno.readFileSync(path));
+  if (findings.length > 0 || records === undefined || index === undefined) {
+    throw new LockstepError(
+      `Cannot write a page from ${path}: it must be sound, and has ${findings.length} findings; run ` +
+        `"deno task verify ${path}"`,
+    );
+  }
+  const byKey = new Map([...records.traces.values()].map((trace) => [trace.key, trace]));
+  return {
+    run: { ...index, keys: index.instances },
+    source: {
+      trace: (key) => Promise.resolve(byKey.get(key)),
+      blob: (digest) => records.blob(digest),
+    },
+  };
+}
+
+async function tracesOf(
+  run: RunMaterial["run"],
+  source: Source,
+): Promise<Map<string, Trace>> {
   const traces = new Map<string, Trace>();
   for (const [instance, key] of Object.entries(run.keys)) {
-    const trace = await store.trace(key);
-    if (trace === undefined) {
-      throw new LockstepError(
-        `Cannot write a page: the trace of ${instance} must be in the store, and is missing or damaged; ` +
-          'run "deno task audit --repair"',
-      );
-    }
+    const trace = await source.trace(key);
+    if (trace === undefined) throw lost(`the trace of ${instance}`);
     traces.set(instance, trace);
   }
   return traces;

@@ -5,12 +5,14 @@
  *
  * @module
  */
-import { LockstepError } from "../errors.ts";
+import { LockstepError, refusal } from "../errors.ts";
 import { isNothing, openFolders } from "../files.ts";
 import { latestPath, writeLatest } from "../store/latest.ts";
+import { type HeldLock, isHeld, type Owner, thisOwner, tryLock } from "../store/mutex.ts";
 import { holdForRemoval } from "../store/removal_lock.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { syncFolder } from "../store/sealed.ts";
+import { locksFolder, type Workspace } from "../store/workspace.ts";
 import { findGarbage, type Garbage, type Request } from "./garbage.ts";
 import type { Item } from "./kinds.ts";
 
@@ -33,7 +35,7 @@ export async function collect(request: Request, remove = removeTree): Promise<Co
     const alone = await holdForRemoval(store);
     try {
       const garbage = await findGarbage(request);
-      return { ...garbage, removed: removeAll(garbage, { request, remove }) };
+      return { ...garbage, removed: await removeAll(garbage, { request, remove }) };
     } finally {
       alone.release();
     }
@@ -42,13 +44,13 @@ export async function collect(request: Request, remove = removeTree): Promise<Co
   }
 }
 
-function removeAll(
+async function removeAll(
   { items, shortened }: Garbage,
   { request: { store }, remove }: {
     readonly request: Request;
     readonly remove: (path: string) => void;
   },
-): Item[] {
+): Promise<Item[]> {
   // A record must not name what is gone.
   for (const run of shortened) {
     keepingTime(
@@ -64,14 +66,36 @@ function removeAll(
       for (const path of foldersOf(removed)) syncFolder(path);
       isSynced = true;
     }
-    try {
-      remove(item.path);
-    } catch (error) {
-      throw explained(item, error);
-    }
-    removed.push(item);
+    if (await removeOne(item, { store, remove })) removed.push(item);
   }
   return removed;
+}
+
+/** Removes an item, unless a process began to work on it. */
+async function removeOne(
+  item: Item,
+  { store, remove }: { readonly store: Workspace; readonly remove: (path: string) => void },
+): Promise<boolean> {
+  const lock = item.lock === undefined ? undefined : await lockOf(item.lock, store);
+  if (lock && !isHeld(lock)) return false;
+  try {
+    remove(item.path);
+    return true;
+  } catch (error) {
+    throw explained(item, error);
+  } finally {
+    lock?.release();
+  }
+}
+
+/** A lock, or who has it; on a full disk, where none can be written, it counts as somebody's. */
+async function lockOf(name: string, store: Workspace): Promise<HeldLock | Owner> {
+  try {
+    return await tryLock(locksFolder(store), name);
+  } catch (error) {
+    if (error instanceof Error && refusal(error.message) === "full") return thisOwner();
+    throw error;
+  }
 }
 
 /** The order of runs goes by their records' times. */

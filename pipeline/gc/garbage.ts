@@ -64,6 +64,7 @@ export async function findGarbage({ root, store, latest, include }: Request): Pr
     ...code(store, claimed),
     ...logs(store, new Set([...own, ...onRequest.map(({ path }) => nameOf(path) as Sha256)])),
     ...await scratch(store),
+    ...await incoming(store),
     ...dead.map((path) => sized("claims", path)),
     ...onRequest.filter(goes),
   ];
@@ -173,6 +174,18 @@ async function scratch(store: LocalStore): Promise<Item[]> {
       if (await isLocked(locksFolder(store), lock + name)) continue;
       items.push(sized("scratch", join(store.root, folder, name)));
     }
+  }
+  return items;
+}
+
+/** Parts of files that were being fetched from a cache. */
+async function incoming(store: LocalStore): Promise<Item[]> {
+  const folder = join(store.root, "incoming");
+  const items: Item[] = [];
+  for (const { name } of sortedEntries(folder)) {
+    const lock = `incoming-${name}`;
+    if (await isLocked(locksFolder(store), lock)) continue;
+    items.push({ ...sized("incoming", join(folder, name)), lock });
   }
   return items;
 }

@@ -14,6 +14,7 @@ export type Kind =
   | "code"
   | "logs"
   | "scratch"
+  | "incoming"
   | "remembered"
   | "claims"
   | (typeof ON_REQUEST)[number];
@@ -25,4 +26,6 @@ export interface Item {
   readonly stage?: string;
   readonly path: string;
   readonly bytes: number;
+  /** What a process that is at work on it holds, in the folder of locks. */
+  readonly lock?: string;
 }

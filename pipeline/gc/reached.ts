@@ -97,7 +97,10 @@ export class NamedBlobs {
     this.#store = store;
   }
 
-  /** The digests that a trace names, of its code first; those in a folder that is lost are not known. */
+  /**
+   * The digests that a trace names, of its code first; those in a folder whose list is lost are not known.
+   * What came from a cache need not be here.
+   */
   async of(trace: Trace): Promise<{ readonly digests: Set<Sha256>; readonly isWhole: boolean }> {
     const digests = new Set<Sha256>();
     let isWhole = true;
@@ -105,7 +108,7 @@ export class NamedBlobs {
       digests.add(sha256);
       if (kind === "file") continue;
       const manifest = await this.#manifest(sha256);
-      isWhole &&= manifest !== undefined;
+      isWhole &&= manifest !== undefined || trace.received !== undefined;
       for (const entry of Object.values(manifest ?? {})) digests.add(entry.sha256);
     }
     return { digests, isWhole };

@@ -75,7 +75,7 @@ export async function foldersOf(trace: Trace, store: LocalStore): Promise<Map<Sh
 function lost(name: string, what: string): LockstepError {
   return new LockstepError(
     `Cannot describe ${name}: all that it made must be in the store, and ${what} is missing or ` +
-      'damaged; run "deno task audit --repair"',
+      'damaged; run "deno task audit --repair", or "deno task pull" where it came from a cache',
   );
 }
 

@@ -13,8 +13,8 @@ import { type DescribedRun, endOf, filesOf, packagesOf, paramsOf, purl } from ".
 
 /** What a build by this engine is: `externalParameters` are an instance's name, stage and params. */
 const BUILD_TYPE = "urn:lockstep:build:instance:1";
-/** Who built: a process on the machine of whoever signs. */
-const BUILDER = "urn:lockstep:builder:local:1";
+/** What built: a process of this engine, on whichever machine. */
+const BUILDER = "urn:lockstep:builder:process:1";
 
 /** Which invocation: that with this key. */
 const INVOCATION = "urn:lockstep:key:";
@@ -88,6 +88,25 @@ export function identityOf(
   return typeof instance === "string" && invocation.startsWith(INVOCATION) && isSha256(key)
     ? { instance, key }
     : undefined;
+}
+
+/**
+ * Whether two statements about one key agree in what was made and from what: not in when, nor in what was
+ * measured.
+ */
+export function agree(a: Statement, b: Statement, trace: Trace): boolean {
+  const measured = Object.entries(trace.outputs).flatMap(([name, { exactness }]) =>
+    exactness === "measured" ? [name] : []
+  );
+  const instance = identityOf(a)?.instance;
+  const compared = ({ subject, predicate }: Statement) => [
+    subject.filter(({ name = "" }) =>
+      !measured.some((output) => `${name}/`.startsWith(`${instance}/${output}/`))
+    ),
+    at(predicate, "buildDefinition"),
+    measured.length > 0 ? [] : at(predicate, "runDetails", "byproducts"),
+  ];
+  return JSON.stringify(compared(a)) === JSON.stringify(compared(b));
 }
 
 function at(value: unknown, ...path: readonly string[]): unknown {

@@ -59,24 +59,11 @@ export async function bundle(
     if (trace === undefined) throw lost(`the trace of ${instance}`);
     traces.set(instance, trace);
   }
-  const blobs = new Map<Sha256, Use>();
-  const manifest = manifestsOf(source);
-  for (const use of usesOf(traces, { manifest, ...choices })) {
-    const known = blobs.get(use.sha256);
-    if (known === undefined || use.always && !known.always) {
-      // Of a stage's own code no trace gives the size.
-      const bytes = use.bytes ?? known?.bytes ?? source.blob(use.sha256)?.length ?? 0;
-      blobs.set(use.sha256, { ...use, bytes });
-    }
-  }
-  const isTaken = ({ always, bytes = 0 }: Use) => always || bytes <= largestBytes;
-  const taken = [...blobs.values()].filter(isTaken);
-  const left = [...blobs.values()].filter((use) => !isTaken(use));
-  const bySha = (a: Use, b: Use) => a.sha256 < b.sha256 ? -1 : 1;
+  const { taken, left } = chosenBlobs(traces, source, { largestBytes, ...choices });
   const texts = membersOf(run, traces, certificates);
   const files = [
     ...texts.map(({ name, content }) => [name, sha256(content)] as const),
-    ...taken.sort(bySha).map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
+    ...taken.map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
   ];
   const { experiment, profile, backend, set, commit } = run;
   const index: AuditIndex = {
@@ -84,11 +71,11 @@ export async function bundle(
     ...(commit === undefined ? {} : { commit }),
     instances: Object.fromEntries(keys),
     files: Object.fromEntries(files),
-    leftOut: Object.fromEntries(left.sort(bySha).map(({ sha256, bytes = 0 }) => [sha256, bytes])),
+    leftOut: Object.fromEntries(left.map(({ sha256, bytes }) => [sha256, bytes])),
   };
   return {
     index,
-    leftOutBytes: left.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
+    leftOutBytes: left.reduce((sum, { bytes }) => sum + bytes, 0),
     *chunks() {
       for (const member of [indexMember(index), ...texts]) yield* archived(member);
       for (const { sha256, of } of taken) {
@@ -99,6 +86,27 @@ export async function bundle(
       yield tarEnd();
     },
   };
+}
+
+type SizedUse = Use & { readonly bytes: number };
+
+/** What the traces name, each once and in the order of the digests: what goes in, and what stays out. */
+function chosenBlobs(
+  traces: ReadonlyMap<string, Trace>,
+  source: Source,
+  { largestBytes, ...choices }: BundleOptions,
+): { readonly taken: readonly SizedUse[]; readonly left: readonly SizedUse[] } {
+  const blobs = new Map<Sha256, SizedUse>();
+  for (const use of usesOf(traces, { manifest: manifestsOf(source), ...choices })) {
+    const known = blobs.get(use.sha256);
+    if (known !== undefined && (known.always || !use.always)) continue;
+    // Of a stage's own code no trace gives the size.
+    const bytes = use.bytes ?? known?.bytes ?? source.blob(use.sha256)?.length ?? 0;
+    blobs.set(use.sha256, { ...use, bytes });
+  }
+  const all = [...blobs.values()].sort((a, b) => a.sha256 < b.sha256 ? -1 : 1);
+  const isTaken = ({ always, bytes }: SizedUse) => always || bytes <= largestBytes;
+  return { taken: all.filter(isTaken), left: all.filter((use) => !isTaken(use)) };
 }
 
 /** The file's bytes at once. */
@@ -113,10 +121,12 @@ export function bytesOf(bundled: Bundled): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function lost(what: string): LockstepError {
+/** What must go into an audit file and is not there. */
+export function lost(what: string): LockstepError {
   return new LockstepError(
-    `Cannot bundle the run: ${what} must be in the store, and is missing or damaged; run ` +
-      '"deno task audit --repair", which makes it again',
+    `Cannot take ${what}: it must be in the store, or in the audit file that it is taken from, and is ` +
+      'missing or damaged; "deno task audit --repair" makes again what a store lost, "deno task bundle ' +
+      '--largest" takes larger artifacts',
   );
 }
 

@@ -29,16 +29,11 @@ const MAX_PRINTED = 2000;
  *
  * @param work.modules The stage's, {@linkcode STAGE_MODULE} among them.
  * @throws {LockstepError} If it fails.
- * @throws The signal's reason, if it was aborted meanwhile.
  */
 export async function inWorker(
   { modules, assignment }: { readonly modules: Modules; readonly assignment: Assignment },
-  { onProgress = () => {}, signal }: {
-    readonly onProgress?: (progress: StageProgress) => void;
-    readonly signal?: AbortSignal;
-  },
+  onProgress: (progress: StageProgress) => void,
 ): Promise<Left> {
-  signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<WrittenFiles>();
   const metrics = new Map<string, number>();
   let printed = "";
@@ -60,8 +55,6 @@ export async function inWorker(
     event.preventDefault();
     fail(event.message ?? "its worker could not be started");
   };
-  const stop = () => reject(signal!.reason);
-  signal?.addEventListener("abort", stop);
   try {
     const start: Start = {
       modules: new Map([...OWN_MODULES, ...modules]),
@@ -70,7 +63,6 @@ export async function inWorker(
     worker.postMessage(start);
     return { files: await promise, metrics: Object.fromEntries(metrics) };
   } finally {
-    signal?.removeEventListener("abort", stop);
     worker.terminate();
   }
 }

@@ -44,7 +44,6 @@ export interface ReplayedOutput {
 /** What to do meanwhile. */
 export interface ReplayOptions {
   readonly onProgress?: (progress: StageProgress) => void;
-  readonly signal?: AbortSignal;
   /** The backend to compute on in place of the recorded one: the bits are others then. */
   readonly backend?: Backend;
 }
@@ -80,7 +79,6 @@ export function missingFor(
  * Runs a recorded instance again.
  *
  * @throws {LockstepError} If something is missing or the stage fails.
- * @throws The signal's reason, if it was aborted meanwhile.
  */
 export async function replay(
   trace: Trace,
@@ -91,15 +89,11 @@ export async function replay(
   if (missing.length > 0) {
     throw new LockstepError(`Cannot run ${trace.instance} again: it needs ${missing.join(", ")}`);
   }
-  options.signal?.throwIfAborted();
   const begun = performance.now();
-  const { files, metrics } = await inWorker(
-    {
-      modules: codeIn(trace, material),
-      assignment: assignmentOf(trace, material, options.backend),
-    },
-    options,
-  );
+  const { files, metrics } = await inWorker({
+    modules: codeIn(trace, material),
+    assignment: assignmentOf(trace, material, options.backend),
+  }, options.onProgress ?? (() => {}));
   const seconds = (performance.now() - begun) / 1000;
   return { outputs: outputsIn(trace, files), metrics, seconds };
 }

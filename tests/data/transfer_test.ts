@@ -65,6 +65,8 @@ async function attempt(
   })();
   async function serve(connection: Deno.Conn) {
     const head = new TextDecoder().decode(await readHead(connection));
+    // A client may open a connection ahead and not need it.
+    if (head === "") return connection.close();
     const range = /^range: bytes=(\d+)-/im.exec(head)?.[1];
     const path = head.split(" ")[1] ?? "";
     const asked = {

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { collect } from "../../pipeline/gc/collect.ts";
 import { findGarbage, type Request } from "../../pipeline/gc/garbage.ts";
 import { statOf } from "../../pipeline/files.ts";
+import { isHeld, tryLock } from "../../pipeline/store/mutex.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { holdForRepair } from "../../pipeline/store/run_lock.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
+import { CacheServer } from "../rig/cache_server.ts";
 import { onDevice } from "../rig/device.ts";
 import { projectAt, type ReproducedHere, reproduceHere } from "../rig/in_process.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
@@ -165,19 +167,26 @@ Deno.test("checkpoints and set-aside files go only where they are asked for, log
   put(`logs/${key("a")}.log`);
   put(`scratch/scratch-of-a-dead-process/0/outputs/text`);
   put(`remembered/3.json`);
+  put(`incoming/${key("e")}`);
+  put(`incoming/${key("f")}`);
   put(`blobs/ab/${"c".repeat(62)}`);
   put(`blobs/ab/${"c".repeat(62)}.99.tmp`);
   put(`code/${key("d")}`);
   const there = () =>
-    walk(store).filter((path) => /aaaa|table|bbbb|dead|remembered|cccc|dddd/.test(path));
+    walk(store).filter((path) => /aaaa|table|bbbb|dead|remembered|cccc|dddd|eeee|ffff/.test(path));
   const all = there();
   await gc(project);
   assertEquals(there(), all);
+  // A process is fetching one of them.
+  const fetching = await tryLock(join(store, "locks"), `incoming-${key("f")}`);
+  assert(isHeld(fetching));
   const { sum } = await gc(project, "--delete");
   assertEquals(sum, { ...sum, onRequest: { files: 2, bytes: 18 } } as Line);
+  fetching.release();
   assertEquals(there().map((path) => path.slice(store.length + 1)).sort(), [
     "aside/table.csv",
     `checkpoints/${key("a")}/state.json`,
+    `incoming/${key("f")}`,
     `logs/${key("a")}.log`,
   ]);
   await gc(project, "--delete", "--include", "checkpoints", "--include", "aside");
@@ -256,6 +265,25 @@ Deno.test("gc beside a repair is refused, and removes nothing", async () => {
     held.release();
   }
   assertEquals(filesOf(project), before);
+});
+
+Deno.test("results that came from a cache are kept without what was not fetched of them", async () => {
+  await using server = new CacheServer();
+  using first = toyProject();
+  using second = toyProject();
+  const cache = ["--cache", server.url];
+  await first.executed(...cache, "--push");
+  assertEquals(await second.executed(...cache), []);
+  const { items, sum } = await gc(second, "--delete");
+  assertEquals(items.filter(({ kind }) => kind !== "code"), []);
+  assertEquals(sum.kept.results, 7);
+  await audited(second);
+  // What is not here is not described; what was fetched of it is.
+  const early = await second.run(["export", "--format", "sbom", "--to", "bom.json"]);
+  assertStringIncludes(early.stderr, '"deno task pull" where it came from a cache');
+  assertEquals((await second.run(["pull", ...cache])).code, 0);
+  assertEquals((await gc(second, "--delete")).items, []);
+  assertEquals((await second.run(["export", "--format", "sbom", "--to", "bom.json"])).code, 0);
 });
 
 Deno.test("a folder's list that is lost is not taken for an empty folder", async () => {

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import axe from "axe-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { pack, unpack } from "../../pipeline/replay/page/material.ts";
 import { replayPage } from "../../pipeline/replay/page/page.ts";
 import { inspect } from "../../pipeline/replay/verify.ts";
-import { type Browser, startBrowser } from "../rig/browser.ts";
+import { type Browser, type Look, startBrowser } from "../rig/browser.ts";
 import { Forger } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
@@ -38,8 +39,9 @@ interface Card {
 async function runAll(
   browser: Browser,
   url: string | URL,
+  look: Look = {},
 ): Promise<{ records: string; cards: Card[] }> {
-  await browser.open(url);
+  await browser.open(url, look);
   const records = await browser.evaluate<string>(`(async () => {
     const status = document.querySelector("#records");
     while (!status.dataset.state) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -120,6 +122,17 @@ Deno.test("a page holds what its instances need, says its size, and is of the sa
   // With what they came from, and nothing else.
   assertEquals(Object.keys(index!.instances), ["steps/ann/1", "steps/ann/2", "word/ann"]);
   assertEquals((await project.run(args)).code, 2, "something is there");
+  // From an audit file it is the same page.
+  assertEquals((await project.run(["bundle", "--to", "a.tar"])).code, 0);
+  assertEquals(await pageBy(project, "a.tar", "steps/ann"), page);
+  const none = await project.run(["verify", "--page", "b.html", "a.tar"]);
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "it needs instances, e.g. gather");
+  const small = await project.run(["bundle", "--to", "b.tar", "--largest", "0B"]);
+  assertEquals(small.code, 0, small.stderr);
+  const without = await project.run(["verify", "--page", "b.html", "b.tar", "steps/ann"]);
+  assertEquals(without.code, 1, without.stdout);
+  assertStringIncludes(without.stderr, "Cannot take text of word/ann: it must be in the store, or");
   const unknown = await project.run(["verify", "--page", "b.html", "step"]);
   assertEquals(unknown.code, 2);
   assertStringIncludes(unknown.stderr, "it matches no instance");
@@ -147,6 +160,28 @@ Deno.test("in Chromium instances run again from a file and from a server, and gi
   }
   assertEquals(asked.filter((path) => path !== "/favicon.ico"), ["/page.html"]);
   assertEquals(browser.complaints.filter((each) => !each.includes("favicon")), []);
+});
+
+Deno.test("in Chromium the page breaks no accessibility rule once all ran, in light and dark, wide and narrow", async () => {
+  await using browser = await startBrowser("a page that runs instances again");
+  if (browser === undefined) return;
+  const forger = new Forger(await materialOf(await toyPage()));
+  forger.alter("gather", "page", (text) => text.replace("Bob 67", "Bob 76"));
+  const page = (await toyPage()).replace(MATERIAL, `$1${await pack(await forger.file())}`);
+  for (const look of [{ dark: false, width: 1100 }, { dark: true, width: 400 }]) {
+    const { cards } = await runAll(browser, written(page), look);
+    assertEquals(cards.map(({ state }) => state), ["same", "differs"]);
+    await browser.evaluate(axe.source);
+    const said = await browser.evaluate<{ broken: string[]; passes: number; overflow: number }>(
+      `axe.run().then(({ violations, passes }) => ({
+        broken: violations.map(({ id, nodes }) => id + " " + nodes[0].html.slice(0, 100)),
+        passes: passes.length,
+        overflow: document.documentElement.scrollWidth - innerWidth,
+      }))`,
+    );
+    assertEquals(said.broken, []);
+    assert(said.passes > 15 && said.overflow <= 0, JSON.stringify(said));
+  }
 });
 
 /** Alterations by a hand that makes digests agree, and what the page must say. */

@@ -190,6 +190,11 @@ Deno.test("signed statements are held against the key, and against the traces of
   assertEquals(good.code, 0, good.said);
   assertStringIncludes(good.said, "7 statements are as they were signed");
   assertStringIncludes(good.said, "7 are what this store's traces say");
+  // Whoever computes it again finds the same, at another time.
+  Deno.removeSync(project.path("outputs"), { recursive: true });
+  await project.executed();
+  const again = await checked(project, "run.intoto.jsonl", me.open);
+  assertStringIncludes(again.said, "7 are what this store's traces say");
   const text = project.read("run.intoto.jsonl");
   const lines = text.trim().split("\n");
   // One who has another key signs another statement in its place.

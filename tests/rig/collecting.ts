@@ -1,6 +1,6 @@
 /**
- * Collects garbage in a project's store again and again until its input ends, then prints how often it
- * did and how many files went: for races with runs.
+ * Collects garbage in a project's store again and again until its input ends: for races with runs. Prints a
+ * line once it has begun, and one in the end: how often it did and how many files went.
  *
  * @module
  */
@@ -13,6 +13,7 @@ let isWanted = true;
 const end = Deno.stdin.readable.pipeTo(new WritableStream()).then(() => isWanted = false);
 const store = new LocalStore(join(root, "outputs/store"), { reading: true });
 let rounds = 0, removed = 0;
+console.log("begun");
 for (; isWanted; rounds++) {
   const latest = rounds % 2 === 0 ? Infinity : 0;
   const found = await collect({ root, store, latest, include: [] });

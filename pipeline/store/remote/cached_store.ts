@@ -12,6 +12,7 @@ import type { Backend } from "../../stage.ts";
 import { lookAt } from "../../files.ts";
 import { LocalStore, type StoreOptions } from "../local_store.ts";
 import { isHeld, tryLock } from "../mutex.ts";
+import { holdOffRemoval } from "../removal_lock.ts";
 import type { Named, Trace } from "../trace.ts";
 import { locksFolder, makeFolder } from "../workspace.ts";
 import { type FoundTrace, RemoteCache } from "./cache.ts";
@@ -93,7 +94,13 @@ export class CachedStore extends LocalStore {
     }
     const own = await super.trace(found.key);
     if (own) return own;
-    this.keepReceived(found);
+    // What is half written is not to be taken for what a killed process left.
+    const held = await holdOffRemoval(this);
+    try {
+      this.keepReceived(found);
+    } finally {
+      held.release();
+    }
     this.traffic.traces++;
     return await super.trace(found.key);
   }
