@@ -178,7 +178,9 @@ const ROOMS = [
   "gc",
   "provenance",
   "replay",
+  "certify",
   "views",
+  "selfaudit",
   "cli",
 ];
 

@@ -39,6 +39,7 @@ const SCRIPT = `function lockstepRuns(runs) {
   add("Backend", run.backend);
   add("Commit", run.commit && run.commit.replace(/^([0-9a-f]{10})[0-9a-f]+/, "$1"));
   add("Made", run.days && Array.from(new Set(run.days)).join(" to "));
+  add("Certified", run.certified && run.certified.join(". "));
   place.replaceWith(list);
 }`;
 

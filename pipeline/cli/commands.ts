@@ -71,6 +71,14 @@ const SPECS = {
     summary:
       "hash the store, the locks and outputs/ again; list what is altered, missing or orphaned",
   },
+  certify: {
+    summary:
+      "execute instances again, past all caches and in other circumstances; grade each output",
+    operands: [{ name: "INSTANCE|GLOB", values: "instances" }],
+  },
+  selfaudit: {
+    summary: "edit and alter a copy of the project; say whether just those react that must",
+  },
   bundle: {
     summary:
       "write the audit file of a run: lock, traces, code, metrics, tables and small artifacts",
@@ -143,6 +151,8 @@ const STORED = [
   "diff",
   "trace",
   "audit",
+  "certify",
+  "selfaudit",
   "gc",
   "tag",
   "sign",
@@ -167,20 +177,44 @@ export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
+    commands: [
+      ...RUNS,
+      ...RECORDS,
+      "certify",
+      "selfaudit",
+      "graph",
+      "diff",
+      "tag",
+      "bundle",
+      "verify",
+      "push",
+      "pull",
+    ],
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [...RUNS, ...RECORDS, "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
+    commands: [
+      ...RUNS,
+      ...RECORDS,
+      "certify",
+      "selfaudit",
+      "graph",
+      "diff",
+      "tag",
+      "bundle",
+      "verify",
+      "push",
+      "pull",
+    ],
     values: "profiles",
   },
   set: {
     argument: "PATH=VALUE",
     help:
       "change a value for this run: STAGE.PARAM, AXIS.VALUE.STAGE.PARAM, grid.AXIS, define.NAME",
-    commands: [...RUNS, "graph", "pull"],
+    commands: [...RUNS, "certify", "graph", "pull"],
     repeated: true,
   },
   only: {
@@ -204,7 +238,7 @@ export const FLAGS = {
   backend: {
     argument: BACKEND_CHOICES.join("|"),
     help: "where numeric stages compute, or what doctor examines (default: auto)",
-    commands: [...RUNS, "metrics", "diff", "doctor", "pull"],
+    commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
   },
   "accept-platform": {
@@ -218,7 +252,7 @@ export const FLAGS = {
   mirror: {
     argument: "DIR|URL",
     help: "take downloads from here; checksums still hold (or LOCKSTEP_MIRROR)",
-    commands: [...RUNS, "pull"],
+    commands: [...RUNS, "certify", "selfaudit", "pull"],
     values: "files",
   },
   cache: {
@@ -239,7 +273,7 @@ export const FLAGS = {
   jobs: {
     argument: "N",
     help: "instances at a time (default: number of cores)",
-    commands: ["reproduce", "plan"],
+    commands: ["reproduce", "plan", "certify"],
   },
   "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
   locked: {
@@ -273,6 +307,24 @@ export const FLAGS = {
       "RO-Crate), slsa (in-toto statements) or sbom (CycloneDX)",
     commands: ["metrics", "graph", "export"],
     values: FORMATS,
+  },
+  times: {
+    argument: "K",
+    help: "certify: executions of each instance, the first as usual, the others with all varied " +
+      "(default: 2); selfaudit: alterations of a kind at most (default: 20)",
+    commands: ["certify", "selfaudit"],
+  },
+  seed: {
+    argument: "N",
+    help: "which alterations are drawn (default: 0)",
+    commands: ["selfaudit"],
+  },
+  also: {
+    argument: "BACKEND",
+    help: "another backend to execute on, from what feeds the instances there",
+    commands: ["certify"],
+    repeated: true,
+    values: BACKENDS,
   },
   to: {
     argument: "PATH",
@@ -338,9 +390,9 @@ export const FLAGS = {
   page: {
     argument: "FILE",
     help:
-      "HTML page to write: of diff, the comparison; of verify, one that runs the instances named again " +
-      "in a browser, from FILE or, without it, the latest run",
-    commands: ["diff", "verify"],
+      "HTML page to write: of diff, the comparison; of selfaudit, what it found; of verify, one that " +
+      "runs the instances named again in a browser, from FILE or, without it, the latest run",
+    commands: ["diff", "selfaudit", "verify"],
     values: "files",
   },
   port: {

@@ -15,13 +15,13 @@ import { expressionOf } from "../pattern.ts";
 export function matcher(
   patterns: readonly string[],
   names: readonly string[],
-  flag: string,
+  what: string,
 ): (name: string) => boolean {
   const expressions = patterns.map((pattern) => {
     const expression = expressionOf(pattern);
     if (!names.some((name) => expression.test(name))) {
       throw new ConfigError(
-        `Cannot use --${flag} ${pattern}: it matches no instance${suggestion(pattern, names)}`,
+        `Cannot use ${what} ${pattern}: it matches no instance${suggestion(pattern, names)}`,
       );
     }
     return expression;

@@ -19,7 +19,7 @@ interface Drawing {
 /** Prints the graph. */
 export async function showGraph(project: Project, options: Options, print: Print): Promise<void> {
   const { all } = await openExperiment(project, options);
-  const only = matcher(options.only, all.map(({ name }) => name), "only");
+  const only = matcher(options.only, all.map(({ name }) => name), "--only");
   const graph = options.only.length > 0 ? select(all, only) : all;
   const drawing = options.all ? ofInstances(graph) : ofStages(graph);
   if (options.json) return printEvents(drawing, print);

@@ -9,6 +9,7 @@ import type { Listener } from "../event.ts";
 import { lookAt } from "../files.ts";
 import { hashFile, type Sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
+import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
 import {
   formatLock,
@@ -22,6 +23,7 @@ import {
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
+import { withoutCertified } from "./locking_within.ts";
 
 /** Which run it is. */
 export function identityOf({ experiment, platform }: Session) {
@@ -33,12 +35,23 @@ function lockPath(project: Project, session: Session): string {
 }
 
 /**
+ * The lock that a run is held to: its own, else the shared one, if certificates say by how much platforms
+ * differ.
+ */
+function checkedPath(project: Project, session: Session): string | undefined {
+  const shared = join(project.root, lockName({ ...identityOf(session), backend: "wasm" }));
+  const own = lockPath(project, session);
+  if (lookAt(own)) return own;
+  return lookAt(shared) && lookAt(lockedCertificatesName(shared)) ? shared : undefined;
+}
+
+/**
  * A missing lock is reported before hours of work, not after.
  *
  * @throws {ConfigError} If there is none.
  */
 export function requireLock(project: Project, session: Session): void {
-  if (lookAt(lockPath(project, session))) return;
+  if (checkedPath(project, session)) return;
   throw new ConfigError(
     `Cannot check against ${lockName(identityOf(session))}: there is no such lock; run without ` +
       "--locked to write it",
@@ -75,8 +88,10 @@ export async function settleLock(
     options.acceptPlatform.length > 0;
   const file: LockFile = { path: lockPath(project, session), whole, listener };
   let agrees = true;
-  if (options.locked) agrees = await checkLock(session, outcome, file);
-  else if (!unlocked) await updateLock(session, outcome, file);
+  if (options.locked) {
+    const path = checkedPath(project, session) ?? file.path;
+    agrees = await checkLock(session, outcome, { ...file, path });
+  } else if (!unlocked) await updateLock(session, outcome, file);
   const isHeld = agrees && !unlocked;
   return { agrees, digest: isHeld ? lockDigest(project, session) : session.latest?.lock };
 }
@@ -107,13 +122,16 @@ async function checkLock(
   const name = `lock/${basename(path)}`;
   const lock = readLock(path, name) ?? new Map();
   const entries = await lockEntries(session, outcome);
-  const differences = compareWithLock(lock, entries, { whole });
+  const all = compareWithLock(lock, entries, { whole });
+  const { differences, notes } = await withoutCertified(all, { session, outcome, lock, path });
   const shown = differences.slice(0, MAX_SHOWN).map(({ message }) => `\n${message}`).join("");
   const more = differences.length - MAX_SHOWN;
-  const message = differences.length === 0
+  const message = differences.length === 0 && notes.length > 0
+    ? notes.join("\n")
+    : differences.length === 0
     ? `0 results differ; all ${entries.size} are as locked`
     : `${counted(countResults(differences), "differs", "differ")}:${shown}` +
-      (more > 0 ? `\nand ${more} more` : "");
+      (more > 0 ? `\nand ${more} more` : "") + notes.map((note) => `\n${note}`).join("");
   listener({ event: "lock", path: name, message, holds: differences.length === 0 });
   return differences.length === 0;
 }

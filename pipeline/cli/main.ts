@@ -32,6 +32,8 @@ const ACTIONS: Readonly<Record<Command, () => Promise<Action>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   trace: async () => (await import("./trace.ts")).showTrace,
   audit: async () => (await import("./audit.ts")).audit,
+  certify: async () => (await import("./certify.ts")).certifyInstances,
+  selfaudit: async () => (await import("./selfaudit.ts")).auditEngine,
   push: async () => (await import("./push.ts")).push,
   pull: async () => (await import("./pull.ts")).pull,
   bundle: async () => (await import("./bundle.ts")).bundle,

@@ -87,7 +87,7 @@ async function rowsOf(side: Side, project: Project, options: Options): Promise<M
   const known = new Map(all.map((instance) => [instance.name, instance]));
   const names = [...new Set([...known.keys(), ...side.lock.keys()])]
     .filter((name) => side.lock.has(name));
-  const isWanted = options.only.length > 0 ? matcher(options.only, names, "only") : () => true;
+  const isWanted = options.only.length > 0 ? matcher(options.only, names, "--only") : () => true;
   return names.filter(isWanted).flatMap((instance) => {
     const { metrics } = side.lock.get(instance)!;
     if (Object.keys(metrics).length === 0) return [];

@@ -45,6 +45,11 @@ export interface Options {
   readonly calibrate: boolean;
   readonly follow: boolean;
   readonly format?: string;
+  /** Executions or alterations; by default as many as the command thinks right. */
+  readonly times?: number;
+  readonly seed: number;
+  /** Backends besides the one that keys are of. */
+  readonly also: readonly Backend[];
   readonly to?: string;
   readonly output?: string;
   readonly key?: string;
@@ -272,6 +277,11 @@ function parseValues(
     only: values.list("only"),
     force: values.list("force"),
     backend: values.choice("backend", BACKEND_CHOICES),
+    also: values.choices("also", BACKENDS),
+    ...values.text("times") === undefined
+      ? {}
+      : { times: values.integer("times", { or: 1, min: 1, max: 1_000_000 }) },
+    seed: values.integer("seed", { or: 0, min: 0 }),
     acceptPlatform: values.choices("accept-platform", BACKENDS),
     jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),

@@ -63,7 +63,7 @@ async function pageOf(
   patterns: readonly string[],
 ): Promise<{ text: string; chosen: readonly string[]; of: number }> {
   const names = Object.keys(run.keys).sort();
-  const isChosen = matcher(patterns, names, "page");
+  const isChosen = matcher(patterns, names, "--page");
   const chosen = names.filter(isChosen);
   if (chosen.length === 0) {
     throw new UsageError(`Cannot write a page: it needs instances, e.g. ${names[0]}`);

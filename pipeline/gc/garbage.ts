@@ -62,6 +62,7 @@ export async function findGarbage({ root, store, latest, include }: Request): Pr
   const items = [
     ...results.items,
     ...code(store, claimed),
+    ...certificates(store, keys),
     ...logs(store, new Set([...own, ...onRequest.map(({ path }) => nameOf(path) as Sha256)])),
     ...await scratch(store),
     ...await incoming(store),
@@ -152,6 +153,16 @@ function code(store: LocalStore, claimed: ReadonlySet<Sha256>): Item[] {
     const goes = isFile && isSha256(digest) && !kept.has(digest);
     return goes ? [sized("code", join(folder, name))] : [];
   });
+}
+
+/** What executions showed of results that go. */
+function certificates(store: LocalStore, keys: ReadonlySet<Sha256>): Item[] {
+  return [...entriesBelow(join(store.root, "certificates"))].flatMap(
+    ({ subfolder, name, path }) => {
+      const key = subfolder + name.replace(/\.json$/, "");
+      return isSha256(key) && !keys.has(key) ? [sized("certificates", path)] : [];
+    },
+  );
 }
 
 /** What instances printed whose results are gone, too. */

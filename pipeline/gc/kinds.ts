@@ -12,6 +12,7 @@ export type Kind =
   | "trace"
   | "blob"
   | "code"
+  | "certificates"
   | "logs"
   | "scratch"
   | "incoming"

@@ -6,14 +6,13 @@
 import { dirname, join } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
 import { describeMachine } from "../key/machine.ts";
-import { keepCode } from "../store/code.ts";
 import { InputChangedError, StageError } from "../errors.ts";
 import { lookAt, openFolders } from "../files.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Platform } from "../key/platform.ts";
 import type { Access, Stage } from "../stage.ts";
-import type { ArtifactStore } from "../store/artifact_store.ts";
+import type { BlobStore } from "../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../store/trace.ts";
 import { writeCommandFiles } from "../store/command_code.ts";
 import { checkpointPath, makeFolder, type Workspace } from "../store/workspace.ts";
@@ -40,7 +39,7 @@ export interface Order {
 export async function damagedInputs(
   instance: Instance,
   outputs: Order["outputs"],
-  store: ArtifactStore,
+  store: BlobStore,
 ): Promise<Set<Instance>> {
   const damaged = new Set<Instance>();
   for (const { instance: from, output } of Object.values(instance.inputs).flat()) {
@@ -51,7 +50,7 @@ export async function damagedInputs(
 
 /** Where an instance's inputs come from and its outputs go. */
 export interface Places {
-  readonly store: ArtifactStore;
+  readonly store: BlobStore;
   readonly workspace: Workspace;
 }
 
@@ -96,14 +95,14 @@ export async function makeInstance(
 }
 
 /**
- * Stores what a stage wrote, and its code.
+ * Stores what a stage wrote.
  *
  * @throws {StageError} If it left an output unwritten.
  */
 export async function takeOutputs(
-  { instance: { node: { stage } }, folder, bundle }: Order,
+  { instance: { node: { stage } }, folder }: Order,
   { paths }: Made,
-  { store, workspace }: Places,
+  store: BlobStore,
 ): Promise<Trace["outputs"]> {
   // What a stage made read-only can be taken out all the same.
   openFolders(join(folder, "outputs"));
@@ -116,7 +115,6 @@ export async function takeOutputs(
       exactness,
     };
   }
-  await keepCode({ store, workspace }, bundle);
   return outputs;
 }
 
@@ -167,7 +165,7 @@ async function prepare(
 /** Places input blobs in the scratch folder: the only place the stage may read. */
 async function placeInputs(
   order: Order,
-  store: ArtifactStore,
+  store: BlobStore,
 ): Promise<Record<string, TaskInput[]>> {
   const folder = join(order.folder, "inputs");
   Deno.mkdirSync(folder);
@@ -209,7 +207,7 @@ async function placeInputs(
 async function placeWhole(
   { kind, sha256 }: OutputRecord,
   path: string,
-  store: ArtifactStore,
+  store: BlobStore,
 ): Promise<void> {
   Deno.mkdirSync(dirname(path), { recursive: true });
   if (kind === "file") return await store.place(sha256, path);
@@ -224,7 +222,7 @@ async function placeWhole(
 async function takeOutput(
   path: string,
   output: { kind: "file" | "folder"; stage: string; name: string },
-  store: ArtifactStore,
+  store: BlobStore,
 ): Promise<{ sha256: Sha256; bytes: number }> {
   const found = lookAt(path)?.kind;
   const wanted = output.kind === "file" ? "a file" : "a folder";

@@ -26,6 +26,7 @@ import type { Platform } from "../key/platform.ts";
 import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
 import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
+import { keepCode } from "../store/code.ts";
 import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
@@ -344,7 +345,8 @@ class Runner {
     const { listener, store, workspace, claims, pins, name, platform } = this.#options;
     const { instance: { name: instance, node: { stage } }, key, bundle } = order;
     return claims.keep(async () => {
-      const outputs = await takeOutputs(order, made, { store, workspace });
+      const outputs = await takeOutputs(order, made, store);
+      await keepCode({ store, workspace }, bundle);
       for (const message of pins.add(begun.seen)) {
         listener({ event: "lock", path: PINS_FILE, message, holds: true });
       }

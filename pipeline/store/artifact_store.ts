@@ -89,3 +89,6 @@ export async function sealedOutputs(
   }
   return trace.outputs;
 }
+
+/** What a store does with content, whatever traces name it. */
+export type BlobStore = Omit<ArtifactStore, "outputs" | "trace" | "putTrace" | "traceKeys">;

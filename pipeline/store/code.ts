@@ -10,7 +10,7 @@ import { lookAt, readBytes, sortedEntries } from "../files.ts";
 import { type Bundle, BUNDLE_FORMAT, PACKAGES_FOLDER } from "../key/bundle_format.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
 import { Recheck, type SourceFiles, type SourceRecord } from "../key/source_files.ts";
-import type { ArtifactStore } from "./artifact_store.ts";
+import type { BlobStore } from "./artifact_store.ts";
 import type { Fresh } from "./bundling.ts";
 import type { LocalStore } from "./local_store.ts";
 import { readSealed, writeAtomically, writeSealed } from "./sealed.ts";
@@ -201,7 +201,7 @@ export function currentCode(workspace: Workspace): Set<Sha256> {
 
 /** Makes a bundle's modules blobs, for their digests are about to be named by a trace. */
 export async function keepCode(
-  { store, workspace }: { readonly store: ArtifactStore; readonly workspace: Workspace },
+  { store, workspace }: { readonly store: BlobStore; readonly workspace: Workspace },
   bundle: Modules,
 ): Promise<void> {
   for (const digest of codeDigests(workspace, bundle)) {

@@ -15,6 +15,7 @@
  * store/incoming/             what is being fetched from a shared cache, kept to go on from
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
+ * store/certificates/         what executions past all caches showed of a key, sealed
  * store/tags/NAME.json        a run that is kept, sealed
  * store/claims/               what runs that go on count on
  * store/removal.lock          held while results are put, or looked at to be reused, or removed

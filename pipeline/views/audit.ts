@@ -8,6 +8,7 @@
 import { readPublications } from "../run/publish.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { auditBlobs } from "./audit/blobs.ts";
+import { auditCertificates } from "./audit/certificates.ts";
 import type { Audit, Finding, OtherResult } from "./audit/finding.ts";
 import { auditOutputs, auditPublications, auditTracePage } from "./audit/outputs.ts";
 import {
@@ -51,6 +52,7 @@ export async function auditStore(
   auditTags(audit, traces);
   const unchecked = auditLocks(audit, runs, traces);
   auditCode(audit);
+  auditCertificates(audit, traces);
   const published = await auditOutputs(audit, publications);
   auditPublications(audit, publications, { byKey: traces.byKey, manifests });
   auditTracePage(audit, [...runs.keys()]);

@@ -14,6 +14,8 @@ import { LockstepError } from "../errors.ts";
 import { allTraces, ancestry, makersOf, manifestsOf } from "./ancestry.ts";
 import { lookAt, readText } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
+import type { Certificate } from "../store/certificate.ts";
+import { readCertificate } from "../store/certificates.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import { openLockFile } from "../store/mutex.ts";
 import { OutputsFolder } from "../store/outputs_folder.ts";
@@ -78,7 +80,8 @@ export async function collectShown({ store, workspace }: Places): Promise<Shown>
   const makers = makersOf(traces.values(), found);
   const isKnown = (trace: Trace) => inputsOf(trace).every(([, digest]) => makers.has(digest));
   if ([...traces.values()].every(isKnown)) {
-    return { runs, traces, manifests: found, makers, published };
+    const certificates = certificatesOf(traces, workspace);
+    return { runs, traces, manifests: found, makers, certificates, published };
   }
   // A partial run keeps results whose inputs no latest run made: then every trace is asked.
   const all = await allTraces(store);
@@ -86,7 +89,20 @@ export async function collectShown({ store, workspace }: Places): Promise<Shown>
   for (const trace of ancestry(traces.values(), makersOf(all, manifests))) {
     traces.set(trace.key, trace);
   }
-  return { runs, traces, manifests, makers: makersOf(traces.values(), manifests), published };
+  const certificates = certificatesOf(traces, workspace);
+  const own = makersOf(traces.values(), manifests);
+  return { runs, traces, manifests, makers: own, certificates, published };
+}
+
+/** The certificates of the results that traces hold. */
+function certificatesOf(
+  traces: ReadonlyMap<string, Trace>,
+  workspace: Workspace,
+): Map<string, Certificate> {
+  return new Map([...traces].flatMap(([key, trace]) => {
+    const certificate = readCertificate(workspace, trace);
+    return certificate ? [[key, certificate] as const] : [];
+  }));
 }
 
 /** A page or a script with its own digest as its last line, so that an altered byte is noticed. */

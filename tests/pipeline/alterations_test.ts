@@ -11,6 +11,7 @@ import { streamKey, words } from "../../models/random.ts";
 import type { Project } from "../../pipeline/cli/project.ts";
 import { Catalog } from "../../pipeline/store/catalog.ts";
 import { statOf } from "../../pipeline/files.ts";
+import { alter, filesBelow, OPERATIONS, targets } from "../../pipeline/selfaudit/alterations.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
 import { Copies } from "../rig/copies.ts";
@@ -65,75 +66,9 @@ function numbers(name: string): (bound: number) => number {
   return (bound) => drawn[count++ % drawn.length]! % bound;
 }
 
-function filesBelow(folder: string, except: string[] = []): string[] {
-  return [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (except.includes(path)) return [];
-    return entry.isDirectory ? filesBelow(path, except) : [path];
-  });
-}
-
-/** What may be altered, by kind. */
-function targets(root: string): Readonly<Record<string, readonly string[]>> {
-  const store = join(root, "outputs/store");
-  return {
-    blobs: filesBelow(join(store, "blobs")),
-    traces: filesBelow(join(store, "traces")),
-    code: filesBelow(join(store, "code")),
-    checkpoints: filesBelow(join(store, "checkpoints")).filter((path) => !path.endsWith(".owner")),
-    records: filesBelow(join(store, "runs")),
-    "published.json": [join(store, "published.json")],
-    locks: [join(root, "lock/toy.smoke.lock")],
-    outputs: filesBelow(join(root, "outputs"), [store]),
-    "catalogue pages": [join(store, "catalog.sqlite")],
-    memories: filesBelow(store).filter((path) => path.includes("/remembered/")),
-  };
-}
-
-const OPERATIONS = ["flip", "flip, times kept", "truncate", "append", "delete", "swap"] as const;
-
-/** Alters a file. Returns what it altered, which is nothing where that would change no byte. */
-function alter(
-  path: string,
-  { files, operation, kind, next }: {
-    readonly files: readonly string[];
-    readonly operation: typeof OPERATIONS[number];
-    readonly kind: string;
-    readonly next: (bound: number) => number;
-  },
-): string[] {
-  if (kind === "catalogue rows") return alterRow(path, next);
-  const { atime, mtime, size } = Deno.statSync(path);
-  Deno.chmodSync(path, 0o644);
-  switch (operation) {
-    case "delete":
-      Deno.removeSync(path);
-      return [path];
-    case "truncate":
-      if (size === 0) return [];
-      Deno.truncateSync(path, next(size));
-      return [path];
-    case "append":
-      Deno.writeTextFileSync(path, "\n".repeat(1 + next(3)), { append: true });
-      return [path];
-    case "swap": {
-      const other = files[next(files.length)]!;
-      const [a, b] = [Deno.readFileSync(path), Deno.readFileSync(other)];
-      if (a.length === b.length && a.every((byte, index) => byte === b[index])) return [];
-      Deno.chmodSync(other, 0o644);
-      Deno.writeFileSync(path, b);
-      Deno.writeFileSync(other, a);
-      return [path, other];
-    }
-    default: {
-      if (size === 0) return [];
-      const bytes = Deno.readFileSync(path);
-      bytes[next(size)]! ^= 1 << next(8);
-      Deno.writeFileSync(path, bytes);
-      if (operation === "flip, times kept") Deno.utimeSync(path, atime!, mtime!);
-      return [path];
-    }
-  }
+/** What may be altered of a project that keeps its outputs in its folder. */
+function targetsOf(root: string): Readonly<Record<string, readonly string[]>> {
+  return targets(root, join(root, "outputs"));
 }
 
 /** Has a row of the catalogue say something else, half of the time in a row that looks right. */
@@ -194,7 +129,7 @@ Deno.test("each of 1,000 alterations is found by the audit or healed by the next
   Deno.removeSync(join(root, "outputs"), { recursive: true });
   await reproduceHere(project, [...COUNT, "--set", "count.stopAt=3"]);
   assertEquals((await reproduceHere(project)).executed.length, 7);
-  assertEquals(targets(root)["checkpoints"]?.length, 2);
+  assertEquals(targetsOf(root)["checkpoints"]?.length, 2);
   assertEquals(await pathsFound(root), new Set());
   // What is altered is a run that is remembered to have nothing to do.
   using copies = new Copies(root, BATCHES);
@@ -238,7 +173,7 @@ function alterSome(
   root: string,
   next: (bound: number) => number,
 ): { path: string; kind: string; what: string }[] {
-  const all = targets(root);
+  const all = targetsOf(root);
   const kinds = [...Object.keys(all), "catalogue rows"].filter(() => next(2) === 0);
   const done: { path: string; kind: string; what: string }[] = [];
   const touched = new Set<string>();
@@ -250,7 +185,9 @@ function alterSome(
     if (files.length === 0) continue;
     const path = files[next(files.length)]!;
     const operation = OPERATIONS[next(OPERATIONS.length)]!;
-    const others = alter(path, { files, operation, kind, next });
+    const others = kind === "catalogue rows"
+      ? alterRow(path, next)
+      : alter(path, { files, operation, next });
     for (const other of others) touched.add(other);
     if (others.length > 0) {
       done.push({ path, kind, what: `${operation} of ${relative(root, path)}` });

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { filesBelow, flipBit } from "../../pipeline/selfaudit/alterations.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 /** Instance to key and output digests, from the lock. */
@@ -26,14 +27,9 @@ function blobPath(project: TestProject, digest: string): string {
 }
 
 /** Alters one byte of a file, keeping its size and, if asked, its time. */
-function alter(path: string, position: number, keepTime = false): void {
-  const { mtime, atime, mode } = Deno.statSync(path);
-  Deno.chmodSync(path, 0o644);
-  const bytes = Deno.readFileSync(path);
-  bytes[position % bytes.length]! ^= 1 << (position % 7);
-  Deno.writeFileSync(path, bytes);
-  Deno.chmodSync(path, mode! & 0o777);
-  if (keepTime) Deno.utimeSync(path, atime!, mtime!);
+function alter(path: string, position: number, keepsTimes = false): void {
+  const { size } = Deno.statSync(path);
+  flipBit(path, { byte: position % size, bit: position % 7, keepsTimes });
 }
 
 Deno.test("a flipped bit in an input is found on use; the blob is set aside and made again", async () => {
@@ -107,11 +103,11 @@ Deno.test("audit finds each of 300 one-byte alterations, and nothing where there
   const clean = await project.run(["audit", "--json"]);
   assertEquals(clean.code, 0, clean.stdout);
   const files = [
-    ...walk(project.path("outputs/store/blobs")),
-    ...walk(project.path("outputs/store/traces")),
-    ...walk(project.path("outputs/store/runs")),
+    ...filesBelow(project.path("outputs/store/blobs")),
+    ...filesBelow(project.path("outputs/store/traces")),
+    ...filesBelow(project.path("outputs/store/runs")),
     project.path("lock/toy.smoke.lock"),
-    ...walk(project.path("outputs")).filter((path) => !path.includes("/store/")),
+    ...filesBelow(project.path("outputs")).filter((path) => !path.includes("/store/")),
   ];
   const original = new Map(files.map((path) => [path, Deno.readFileSync(path)]));
   const missed: string[] = [];
@@ -136,13 +132,6 @@ Deno.test("audit finds each of 300 one-byte alterations, and nothing where there
   }
   assertEquals(missed, []);
 });
-
-function walk(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory ? walk(path) : [path];
-  });
-}
 
 Deno.test("audit names artifact and stage, and --repair makes only what is lost again", async () => {
   using project = toyProject();
@@ -222,7 +211,9 @@ Deno.test("--repair brings the code of a stage back without running it", async (
   using project = toyProject();
   await project.executed();
   const blobs = project.path("outputs/store/blobs");
-  const code = walk(blobs).filter((path) => Deno.readTextFileSync(path).includes("asked to fail"));
+  const code = filesBelow(blobs).filter((path) =>
+    Deno.readTextFileSync(path).includes("asked to fail")
+  );
   assertEquals(code.length, 1);
   Deno.removeSync(code[0]!);
   const repaired = await project.run(["audit", "--repair", "--json"]);

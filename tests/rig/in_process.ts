@@ -88,10 +88,15 @@ export function recallHere(
   return recall(project, given(args));
 }
 
-/** `reproduce` with some options: as it is remembered, or in full. */
+/**
+ * `reproduce` with some options: as it is remembered, or in full.
+ *
+ * @param executor What runs stages.
+ */
 export async function reproduceHere(
   project: Project,
   args: readonly string[] = [],
+  executor: Executor = new InProcessExecutor(),
 ): Promise<ReproducedHere> {
   const since = Date.now();
   const options = parseOptions(given(args));
@@ -114,7 +119,7 @@ export async function reproduceHere(
       store: session.store,
       workspace: session.store,
       claims: session.claims,
-      executor: new InProcessExecutor(),
+      executor,
       bundles: session.bundles,
       platform: session.platform,
       planInput: session.planInput,

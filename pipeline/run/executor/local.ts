@@ -23,13 +23,25 @@ import { follow } from "./conversation.ts";
 
 const HOST = fileURLToPath(new URL("./host.ts", import.meta.url));
 
+/** What stage processes are given instead of what they usually have. */
+export interface LocalCircumstances {
+  /** Variables of the environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Options of Deno. */
+  readonly flags?: readonly string[];
+}
+
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
   readonly #uncaged: boolean;
+  readonly #circumstances: LocalCircumstances;
   readonly #examined = new Map<Command, Ingredients>();
 
   /** @param o.uncaged Whether commands run without a cage. */
-  constructor({ uncaged = false }: { readonly uncaged?: boolean } = {}) {
+  constructor(
+    { uncaged = false, ...circumstances }: LocalCircumstances & { readonly uncaged?: boolean } = {},
+  ) {
+    this.#circumstances = circumstances;
     this.#uncaged = uncaged;
   }
 
@@ -54,7 +66,8 @@ export class LocalExecutor implements Executor {
 
   /** What a long run began with may have been updated meanwhile. */
   #requireUnchanged(stage: string, command: Command): void {
-    const before = this.#examined.get(command) ?? {};
+    const before = this.#examined.get(command);
+    if (before === undefined) return;
     const now = examineFiles(command, { uncaged: this.#uncaged });
     const moved = Object.keys({ ...before, ...now }).find((name) =>
       before[name] !== now[name] && !name.startsWith("asks.")
@@ -75,6 +88,7 @@ export class LocalExecutor implements Executor {
       this.#requireUnchanged(task.stage, command);
       return metrics;
     }
+    const { variables = {}, flags = [] } = this.#circumstances;
     const [program, ...args] = [
       ...await boundToLife(),
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
@@ -83,13 +97,14 @@ export class LocalExecutor implements Executor {
       ...await compilerArguments(task.backend),
       ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
+      ...flags,
       HOST,
     ] as const;
     const child = new Deno.Command(program, {
       args,
       cwd: task.folder,
       // The user's own cache holds packages, which code can load that knows where they lie.
-      env: { ...environment(), DENO_DIR: cache },
+      env: { ...environment(), ...variables, DENO_DIR: cache },
       clearEnv: true,
       // A terminal's Ctrl-C is for the engine to answer.
       detached: true,

@@ -7,6 +7,7 @@
 import { platformName } from "../../key/ingredients.ts";
 import type { Trace } from "../../store/trace.ts";
 import { inputsOf } from "../../store/trace.ts";
+import { certifiedText } from "../certificate_text.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 
 /** Facts of a run. */
@@ -19,12 +20,17 @@ export interface Facts {
   readonly commit?: string;
   /** Days on which its first and its last result were made, `2026-01-31`; absent if no trace is left. */
   readonly days?: readonly [first: string, last: string];
+  /** What the certificates of its results come to, a sentence each; absent if there are none. */
+  readonly certified?: readonly string[];
   /** Digests of what its published pages were made from. */
   readonly from: readonly string[];
 }
 
 /** A run's facts. */
-export function factsOf({ name, run }: ShownRun, { traces, published }: Shown): Facts {
+export function factsOf(
+  { name, run }: ShownRun,
+  { traces, published, certificates }: Shown,
+): Facts {
   const own = Object.values(run.keys).flatMap((key) => traces.get(key) ?? []);
   const days = own.map(({ started }) => started.slice(0, 10)).sort();
   const pages = own.filter(({ key, outputs }) =>
@@ -33,10 +39,13 @@ export function factsOf({ name, run }: ShownRun, { traces, published }: Shown): 
     )
   );
   const { profile, set, commit } = run;
+  const keys = Object.values(run.keys);
+  const certified = certifiedText(keys.flatMap((key) => certificates.get(key) ?? []), keys.length);
   return {
     ...{ name, profile, backend: backendOf(run, own), set },
     ...commit === undefined ? {} : { commit },
     ...days.length === 0 ? {} : { days: [days[0]!, days.at(-1)!] },
+    ...certified.length === 0 ? {} : { certified },
     from: [...new Set(pages.flatMap((trace) => inputsOf(trace).map(([, digest]) => digest)))],
   };
 }

@@ -7,6 +7,7 @@ import { type Html, html, htmlPage } from "../../html.ts";
 import { inputsOf, type Trace } from "../../store/trace.ts";
 import { type Box, dagHtml } from "./dag.ts";
 import { factsOf } from "./facts.ts";
+import { certificateTables } from "./certificates.ts";
 import { codeSection, type CodeUse, codeUses } from "./code.ts";
 import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 import { definitions, NOTHING, SEARCH, SEARCH_SCRIPT, STYLE, table } from "./parts.ts";
@@ -199,7 +200,7 @@ function instancePart(trace: Trace, view: View): Html {
     })}${table("Metrics", {
       head: ["Metric", "Value"],
       rows: Object.entries(trace.metrics).map(([name, value]) => [html`${name}`, html`${value}`]),
-    })}</details>
+    })}${certificateTables(view.shown.certificates.get(key))}</details>
     </section>
   `;
 }

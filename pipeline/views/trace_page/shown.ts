@@ -4,6 +4,7 @@
  * @module
  */
 import type { Makers, Manifests } from "../ancestry.ts";
+import type { Certificate } from "../../store/certificate.ts";
 import type { LatestRun } from "../../store/latest.ts";
 import type { Trace } from "../../store/trace.ts";
 
@@ -21,6 +22,8 @@ export interface Shown {
   readonly traces: ReadonlyMap<string, Trace>;
   readonly manifests: Manifests;
   readonly makers: Makers;
+  /** By key. */
+  readonly certificates: ReadonlyMap<string, Certificate>;
   /** Paths below `outputs/`, by {@linkcode publishedBytes}. */
   readonly published: ReadonlyMap<string, readonly string[]>;
 }

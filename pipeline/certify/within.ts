@@ -1,0 +1,94 @@
+/**
+ * Whether a result that has other bits than a lock, on another platform, differs from it by no more than
+ * the certificate of the locked result saw between platforms.
+ *
+ * @module
+ */
+import { changes, type Ingredients } from "../key/ingredients.ts";
+import { type Certificate, gradeOf, noiseFloor } from "../store/certificate.ts";
+import type { LocalStore } from "../store/local_store.ts";
+import type { LockEntry } from "../store/lockfile.ts";
+import type { Trace } from "../store/trace.ts";
+import { differenceOf } from "./contents.ts";
+
+/** What came of a comparison. */
+export type Within =
+  /** Outputs of which only the bits are known to differ, as certified, are counted. */
+  | { readonly within: true; readonly uncompared: number }
+  | { readonly within: false; readonly why: string };
+
+/** A locked result and the one that is held against it. */
+export interface Pair {
+  readonly locked: LockEntry;
+  readonly now: Trace;
+  /** Of the locked key; `undefined` if there is none. */
+  readonly certificate: Certificate | undefined;
+}
+
+/** Compares what a run made with what is locked, as far as the store has it. */
+export async function compareWithin(
+  { locked, now, certificate }: Pair,
+  store: LocalStore,
+): Promise<Within> {
+  const no = (why: string): Within => ({ within: false, why });
+  if (certificate === undefined || !isOfEntry(certificate, locked)) {
+    return no("the locked result has no certificate");
+  }
+  if (!isElsewhere(certificate.ingredients, now.ingredients)) {
+    return no("it must have the same bits: more than its platform and its inputs is another");
+  }
+  const floor = noiseFloor(certificate);
+  for (const [name, value] of Object.entries(locked.metrics)) {
+    const difference = Math.abs((now.metrics[name] ?? NaN) - value);
+    if (difference <= floor[name]!) continue;
+    return no(`metric "${name}" differs by ${difference}, and its certificate saw ${floor[name]}`);
+  }
+  let compared = Object.keys(locked.metrics).length, uncompared = 0;
+  for (const [name, { sha256, exactness }] of Object.entries(locked.outputs)) {
+    const output = now.outputs[name];
+    if (output === undefined || sha256 === undefined || output.sha256 === sha256) continue;
+    const { grade, difference: certified } = gradeOf(certificate, name);
+    if (grade !== "numeric" || output.exactness !== exactness) {
+      return no(`output "${name}" must have the same bits: its certificate says ${grade}`);
+    }
+    const was = { sha256, kind: output.kind };
+    if (await store.verifyOutput(was) !== "ok") {
+      uncompared++;
+      continue;
+    }
+    const found = await differenceOf(was, output, {
+      manifest: (digest) => store.manifest(digest),
+      pathOf: (digest) => Promise.resolve(store.blobPath(digest)),
+    });
+    compared++;
+    if (found === undefined) continue;
+    if (!found.onlyNumbers) return no(`output "${name}" differs in more than numbers`);
+    if (found.relative <= (certified?.relative ?? 0)) continue;
+    return no(
+      `output "${name}" differs by ${found.relative} of its largest number, and its certificate saw ` +
+        `${certified?.relative ?? 0}`,
+    );
+  }
+  // What no platform touches follows from its inputs, which are compared where they are made.
+  const computes = now.ingredients["platform.backend"] !== undefined;
+  if (compared > 0 || !computes) return { within: true, uncompared };
+  return no(
+    "nothing of it can be compared: it has no metric, and this store lacks the locked bytes",
+  );
+}
+
+/** Whether a certificate is of what a line of a lock says. */
+export function isOfEntry({ key, outputs, metrics }: Certificate, locked: LockEntry): boolean {
+  return key === locked.key &&
+    Object.entries(locked.outputs).every(([name, { sha256 }]) =>
+      sha256 === undefined || outputs[name]?.sha256 === sha256
+    ) &&
+    Object.entries(locked.metrics).every(([name, value]) => metrics[name] === value);
+}
+
+/** Whether ingredients are those of the same step on another platform, or of what follows from it. */
+function isElsewhere(certified: Ingredients, now: Ingredients): boolean {
+  const moved = changes(certified, now);
+  return moved.length > 0 &&
+    moved.every(({ ingredient }) => /^(platform|inputs)[.]/.test(ingredient));
+}
