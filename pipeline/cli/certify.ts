@@ -59,13 +59,6 @@ export async function certifyInstances(
       const names = session.graph.map(({ name }) => name);
       const isWanted = matcher([pattern], names, "the pattern");
       const wanted = session.graph.filter(({ name }) => isWanted(name));
-      const command = wanted.find(({ node }) => node.stage.command);
-      if (command) {
-        throw new UsageError(
-          `Cannot certify ${command.name}: its stage must be one of this project's modules, whose ` +
-            "circumstances can be varied, and is a command, whose cage has circumstances of its own",
-        );
-      }
       const traces = await tracesOf(session);
       return await interruptible((signal) =>
         certifyAll({ project, options, print, session, traces, wanted, signal })
@@ -127,6 +120,12 @@ async function certifyAll(work: Work): Promise<number> {
       const subject = { instance, key: trace.key, outputs };
       const request: Request = { subject, trace, times: options.times ?? TIMES, elsewhere };
       try {
+        if (instance.node.stage.command) {
+          throw new LockstepError(
+            "Cannot certify a program: what varies around a stage does not reach into its cage; " +
+              "reproduce --force runs it again and compares its bits",
+          );
+        }
         const certificate = await certify(request, { ground, folder: scratch.folder() });
         writeCertificate(session.store, certificate);
         certificates.push(certificate);

@@ -140,6 +140,14 @@ test("an audit file holds a command's files, which a checkout must have, and run
   );
 });
 
+test("a program is not certified, and that is said", async () => {
+  using project = commandProject();
+  await project.executed(...EXPERIMENT);
+  const ended = await project.run(["certify", "twice/ann", ...EXPERIMENT]);
+  assertEquals(ended.code, 1);
+  assertStringIncludes(unwrapped(ended.stdout + ended.stderr), "Cannot certify a program");
+});
+
 test("why names the script behind a command that changed", async () => {
   using project = commandProject();
   await project.executed(...EXPERIMENT);

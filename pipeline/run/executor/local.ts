@@ -29,25 +29,24 @@ export interface LocalCircumstances {
   readonly variables?: Readonly<Record<string, string>>;
   /** Options of Deno. */
   readonly flags?: readonly string[];
-  /** Whether commands run without a cage. */
-  readonly uncaged?: boolean;
 }
 
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
+  readonly #uncaged: boolean;
   readonly #circumstances: LocalCircumstances;
   readonly #examined = new Map<Command, Ingredients>();
 
-  constructor(circumstances: LocalCircumstances = {}) {
+  /** @param o.uncaged Whether commands run without a cage. */
+  constructor(
+    { uncaged = false, ...circumstances }: LocalCircumstances & { readonly uncaged?: boolean } = {},
+  ) {
     this.#circumstances = circumstances;
+    this.#uncaged = uncaged;
   }
 
   platform(wanted: BackendChoice): Promise<Platform> {
     return resolvePlatform(wanted);
-  }
-
-  get #uncaged(): boolean {
-    return this.#circumstances.uncaged ?? false;
   }
 
   async examine(command: Command): Promise<Examined> {
@@ -66,7 +65,9 @@ export class LocalExecutor implements Executor {
   }
 
   /** What a long run began with may have been updated meanwhile. */
-  #requireUnchanged(stage: string, command: Command, before: Ingredients): void {
+  #requireUnchanged(stage: string, command: Command): void {
+    const before = this.#examined.get(command);
+    if (before === undefined) return;
     const now = examineFiles(command, { uncaged: this.#uncaged });
     const moved = Object.keys({ ...before, ...now }).find((name) =>
       before[name] !== now[name] && !name.startsWith("asks.")
@@ -80,15 +81,14 @@ export class LocalExecutor implements Executor {
 
   async execute(task: Task, { reach, cache, watch, signal }: Execution): Promise<Metrics> {
     signal.throwIfAborted();
-    const { variables = {}, flags = [], uncaged = false } = this.#circumstances;
     const { command } = task;
     if (command !== undefined) {
-      const how = { uncaged, bound: await boundToLife() };
-      const before = this.#examined.get(command) ?? examineFiles(command, { uncaged });
+      const how = { uncaged: this.#uncaged, bound: await boundToLife() };
       const metrics = await runCommand({ ...task, command }, { watch, signal }, how);
-      this.#requireUnchanged(task.stage, command, before);
+      this.#requireUnchanged(task.stage, command);
       return metrics;
     }
+    const { variables = {}, flags = [] } = this.#circumstances;
     const [program, ...args] = [
       ...await boundToLife(),
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
