@@ -112,6 +112,12 @@ export function readBytes(path: string): Uint8Array<ArrayBuffer> | undefined {
 /** Strict: of two files with unlike bytes, one at most may pass for a text. */
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** Whether a path is relative and names one place below a folder: no `..`, no `a//b`, no NUL. */
+export function isPlainPath(path: string): boolean {
+  return !path.includes("\0") &&
+    path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+}
+
 /** An entry of a folder or of one of its subfolders. */
 export interface Entry {
   /** Name of the subfolder, or "" for what is in the folder itself. */

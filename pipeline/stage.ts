@@ -13,6 +13,8 @@ import { ConfigError } from "./errors.ts";
  * when a stage of the same code would see or leave something else.
  */
 export const CONTRACT = "1";
+/** The same of what passes between the engine and a stage's program: its request, its folders, its lines. */
+export const COMMAND_CONTRACT = "command/1";
 
 /**
  * How far an output is reproducible: `exact` has the same bits for the same key; `numeric` has the
@@ -117,6 +119,25 @@ export function namesIn(feeds: readonly Feed[] | undefined, kind: string): strin
   return all === undefined || all.includes(undefined) ? undefined : all.flatMap((own) => own!);
 }
 
+/** A program that does a stage's work instead of a module; see docs/command_stages.md. */
+export interface Command {
+  /** Folder of its files, below the project's root. */
+  readonly folder: string;
+  /** An absolute path, or one of `files`. */
+  readonly program: string;
+  readonly arguments: readonly string[];
+  /** Paths below `folder`: all that it finds of the project. */
+  readonly files: readonly string[];
+  /** Debian packages that it rests on; without any, all that are installed count. */
+  readonly packages: readonly string[];
+  /** Absolute paths of folders that it reads besides the system's. */
+  readonly folders: readonly string[];
+  /** Arguments with which the program says what it is, by the name of the ingredient. */
+  readonly asks: Readonly<Record<string, readonly string[]>>;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMinutes: number;
+}
+
 /** Tables by name, with all axes and columns that any of some outputs measures. */
 export function tablesTogether(all: readonly Feed["measures"][]): Record<string, Measured> {
   const tables: Record<string, Measured> = {};
@@ -143,6 +164,8 @@ export interface Stage<P = unknown> {
    * they reach the stage, and are no part of its key.
    */
   readonly operational?: readonly (keyof P & string)[];
+  /** Of a stage that an experiment's file defines; it has no module. */
+  readonly command?: Command;
   /** Whether it computes with floats on a backend; the numeric platform is then part of its key. */
   readonly numeric?: boolean;
   /**

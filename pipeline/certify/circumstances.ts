@@ -13,7 +13,7 @@ export interface Setup {
   /** What is not as usual, in words. */
   readonly varied: Readonly<Partial<Record<Circumstance, string>>>;
   /** For the processes of stages. */
-  readonly process: Required<LocalCircumstances>;
+  readonly process: Required<Omit<LocalCircumstances, "uncaged">>;
   /** Below the folder that executions are made in: where this one is. */
   readonly folder: string;
   /** How many executions go on at once. */

@@ -59,6 +59,13 @@ export async function certifyInstances(
       const names = session.graph.map(({ name }) => name);
       const isWanted = matcher([pattern], names, "the pattern");
       const wanted = session.graph.filter(({ name }) => isWanted(name));
+      const command = wanted.find(({ node }) => node.stage.command);
+      if (command) {
+        throw new UsageError(
+          `Cannot certify ${command.name}: its stage must be one of this project's modules, whose ` +
+            "circumstances can be varied, and is a command, whose cage has circumstances of its own",
+        );
+      }
       const traces = await tracesOf(session);
       return await interruptible((signal) =>
         certifyAll({ project, options, print, session, traces, wanted, signal })

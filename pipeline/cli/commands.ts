@@ -284,6 +284,10 @@ export const FLAGS = {
     help: "end the run at the first failure (default: go on with what does not need it)",
     commands: ["reproduce"],
   },
+  uncaged: {
+    help: "run stages that are commands without a cage; their results are marked",
+    commands: RUNS,
+  },
   all: {
     help: "every instance, not only a line for each stage; push: every result of the store",
     commands: ["reproduce", "plan", "graph", "push"],

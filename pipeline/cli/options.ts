@@ -38,6 +38,8 @@ export interface Options {
   readonly locked: boolean;
   /** Whether what gathers takes what is up to date, and nothing else runs. */
   readonly finished: boolean;
+  /** Whether commands run without a cage. */
+  readonly uncaged: boolean;
   readonly failFast: boolean;
   readonly all: boolean;
   readonly calibrate: boolean;
@@ -287,6 +289,7 @@ function parseValues(
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),
+    uncaged: values.has("uncaged"),
     push: values.has("push"),
     trusted: trustedBy(command, values),
     failFast: values.has("fail-fast"),

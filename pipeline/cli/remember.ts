@@ -64,8 +64,9 @@ async function memoryOf(
   { project, options, events, since }: Ended,
 ): Promise<Memory | undefined> {
   const { outputs, store, all, graph, experiment, platform, decisions } = session;
-  // A mirror is looked at by stages, before the key is taken; an adapter is asked, not looked up.
+  // A mirror is looked at by stages, before the key is taken; an adapter or a program is asked.
   if (!isPlain(options) || graph !== all || experiment.mirror !== undefined) return undefined;
+  if (graph.some(({ node }) => node.stage.command)) return undefined;
   if (!events.every(({ event }) => REPEATED.has(event))) return undefined;
   if (platformAtOnce(session.asked) === undefined) return undefined;
   if (Math.abs(Date.now() - performance.timeOrigin - performance.now()) > MAX_DRIFT_MS) {

@@ -22,6 +22,7 @@ import { statOf } from "../files.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { type OpenOptions, openStoreWithCache } from "./cache.ts";
+import { loadCommands } from "./command_stages.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
@@ -101,19 +102,25 @@ export async function openSession(
   const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
-  const executor = new LocalExecutor();
+  const executor = new LocalExecutor({ uncaged: options.uncaged });
   const asked = numeric ? options.backend : "wasm";
   const platform = await executor.platform(asked);
   const opened = await openStoreWithCache(join(outputs, "store"), options, storeOptions);
   const { store } = opened;
-  const stages = new Set([...used.values()].map((stage) => stage.name));
-  const bundles = await loadBundles(project.root, [...stages], store);
+  const stages = new Set(
+    [...used.values()].filter(({ command }) => !command).map((stage) => stage.name),
+  );
+  const commands = await loadCommands([...used.values()], { ...wiring, project, executor, store });
+  const bundles = new Map([
+    ...await loadBundles(project.root, [...stages], store),
+    ...[...commands].map(([stage, { bundle }]) => [stage, bundle] as const),
+  ]);
   store.catalog.readAhead(name);
   const latest = readLatest(name, store);
   const shared = new Map(
     [...used].map(([node, stage]) => [
       node,
-      stageIngredients(stage, bundles.get(stage.name)!, platform),
+      stageIngredients(stage, bundles.get(stage.name)!, commands.get(stage.name) ?? platform),
     ]),
   );
   const planInput: PlanInput = {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { lookAt, readText } from "../files.ts";
 import { UsageError } from "../errors.ts";
 import { expressionOf } from "../pattern.ts";
+import { commandCode } from "../store/command_code.ts";
 import { stepText, verifiedText } from "../replay/text.ts";
 import { verify, type VerifyOptions } from "../replay/verify.ts";
 import { wrapping } from "./layout.ts";
@@ -60,6 +61,7 @@ function againstOf({ root, stages }: Project, { lock, checkout }: Options): Veri
       const { made } = await bundleUnedited(root, known);
       return new Map([...made].map(([name, { bundle }]) => [name, bundle]));
     },
+    commandCode: (trace) => commandCode(trace, root),
   };
 }
 

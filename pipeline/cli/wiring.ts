@@ -39,8 +39,14 @@ export async function loadStages(
 
 /** Loads the stages that an experiment names; all, for a message, if one of those is not there. */
 function loadStagesOf(project: Project, file: ExperimentFile): Promise<Map<string, Stage>> {
-  const named = new Set(Object.entries(file.stages).map(([node, { stage = node }]) => stage));
-  const areKnown = [...named].every((name) => Object.hasOwn(project.stages, name));
+  const isKnown = (name: string) => Object.hasOwn(project.stages, name);
+  // A command is a stage itself; one that has the name of another is refused when both are known.
+  const named = new Set(
+    Object.entries(file.stages)
+      .filter(([node, { command }]) => command === undefined || isKnown(node))
+      .map(([node, { stage = node }]) => stage),
+  );
+  const areKnown = [...named].every(isKnown);
   return loadStages(project, areKnown ? [...named] : undefined);
 }
 

@@ -6,6 +6,7 @@
 import { ConfigError } from "../errors.ts";
 import type { Stage } from "../stage.ts";
 import { suggestion } from "../suggestion.ts";
+import { commandStage } from "./command.ts";
 import type { Locate } from "./document.ts";
 import type { ExperimentFile } from "./schema.ts";
 
@@ -43,15 +44,10 @@ export function bindNodes(
     readonly locate: Locate;
   },
 ): Map<string, Node> {
-  const { axes, known, stages, locate } = o;
+  const { axes, known, locate } = o;
   const nodes = new Map<string, Node>();
   for (const [name, entry] of Object.entries(file.stages)) {
-    const wanted = entry.stage ?? name;
-    const stage = stages.get(wanted);
-    if (!stage) {
-      const near = suggestion(wanted, [...stages.keys()]);
-      throw new ConfigError(locate(["stages", name], `no stage definition "${wanted}"${near}`));
-    }
+    const stage = stageOf(name, file, o);
     for (const [index, axis] of entry.each.entries()) {
       const path = ["stages", name, "each", index];
       if (!known.includes(axis)) {
@@ -65,6 +61,24 @@ export function bindNodes(
     nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage) });
   }
   return nodes;
+}
+
+/** A node's stage: that of its command, or the project's of its name. */
+function stageOf(
+  name: string,
+  { experiment, stages: entries }: ExperimentFile,
+  { stages, locate }: { readonly stages: ReadonlyMap<string, Stage>; readonly locate: Locate },
+): Stage {
+  const { command, inputs, stage: wanted = name } = entries[name]!;
+  const stage = stages.get(wanted);
+  if (command !== undefined) {
+    if (stage === undefined) return commandStage(name, { command, inputs, experiment });
+    const rule = `there is a stage "${name}" in main.ts; give the command's another name`;
+    throw new ConfigError(locate(["stages", name, "command"], rule));
+  }
+  if (stage !== undefined) return stage;
+  const near = suggestion(wanted, [...stages.keys()]);
+  throw new ConfigError(locate(["stages", name], `no stage definition "${wanted}"${near}`));
 }
 
 function bindInputs(

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import type { Stage } from "../stage.ts";
+import { commandSchema } from "./command.ts";
 
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
@@ -38,11 +39,15 @@ const reference = z.string().regex(/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/, "must b
 /** One stage of an experiment: which grid axes it varies over, where its inputs come from. */
 const stage = z.strictObject({
   stage: name.optional().describe("The stage definition to use; by default the one of this name"),
+  command: commandSchema.optional().describe("A program that is the stage"),
   each: z.array(name).max(MAX_AXES).default([]).describe(
     "Grid axes: one instance for each combination",
   ),
   inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
   params: values.default({}),
+}).refine(({ stage, command }) => stage === undefined || command === undefined, {
+  path: ["command"],
+  message: "is a stage of its own: it must not have a stage definition, stage, besides",
 });
 
 const mirror = z.string().describe(
@@ -97,10 +102,12 @@ export function editorSchema(stages: ReadonlyMap<string, Stage>): unknown {
   const properties = schema["properties"] as Record<string, Record<string, unknown>>;
   const entries = properties["stages"]!;
   const common = entries["additionalProperties"] as Record<string, unknown>;
+  // What has the name of a stage is no command.
+  const { command: _, ...shared } = common["properties"] as Record<string, unknown>;
   entries["properties"] = Object.fromEntries(
     Object.entries(params).map(([stageName, own]) => [stageName, {
       ...common,
-      properties: { ...common["properties"] as Record<string, unknown>, params: own },
+      properties: { ...shared, params: own },
     }]),
   );
   return schema;

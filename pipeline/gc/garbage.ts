@@ -135,7 +135,8 @@ async function keep(
 ): Promise<void> {
   if (!trace) return;
   const { digests, isWhole } = await blobs.of(trace);
-  if (!isWhole) {
+  // What a received trace names need not be here; what of it is, can be fetched again.
+  if (!isWhole && !trace.received) {
     throw new LockstepError(
       `Cannot tell what is to be kept: the list of a folder that ${trace.instance} made or ran, ` +
         `of key ${trace.key}, must be intact, and is not; run "deno task audit --repair"`,
@@ -177,10 +178,13 @@ function logs(store: LocalStore, kept: ReadonlySet<Sha256>): Item[] {
 
 /** What killed processes left. */
 async function scratch(store: LocalStore): Promise<Item[]> {
-  const folder = join(store.root, "scratch");
   const items: Item[] = [];
-  for (const { name } of sortedEntries(folder)) {
-    if (!await isLocked(locksFolder(store), name)) items.push(sized("scratch", join(folder, name)));
+  // What was being fetched is held under its digest.
+  for (const [folder, lock] of [["scratch", ""], ["incoming", "incoming-"]] as const) {
+    for (const { name } of sortedEntries(join(store.root, folder))) {
+      if (await isLocked(locksFolder(store), lock + name)) continue;
+      items.push(sized("scratch", join(store.root, folder, name)));
+    }
   }
   return items;
 }

@@ -8,7 +8,12 @@ import { canonicalJson, type Json } from "./canonical.ts";
 import { type Sha256, sha256 } from "./hash.ts";
 import { describeMachine } from "./machine.ts";
 import type { Platform } from "./platform.ts";
-import { type Backend, CONTRACT, type Stage } from "../stage.ts";
+import { type Backend, COMMAND_CONTRACT, CONTRACT, type Stage } from "../stage.ts";
+
+/** What a program rests on. */
+export interface CommandPlatform {
+  readonly ingredients: Ingredients;
+}
 
 /** Every ingredient of a key, by name: `params.learning_rate` to its value as JSON or a digest. */
 export type Ingredients = Readonly<Record<string, string>>;
@@ -25,19 +30,20 @@ export function keyOf(ingredients: Ingredients): Sha256 {
  * rest reaches the key through the values that it lets pass.
  */
 export function stageIngredients(
-  stage: Pick<Stage, "name" | "outputs" | "numeric" | "alone">,
+  stage: Pick<Stage, "name" | "outputs" | "numeric" | "alone" | "command">,
   bundle: Bundle,
-  platform: Platform,
+  platform: Platform | CommandPlatform,
 ): Ingredients {
+  const { command } = stage;
   const ingredients: Record<string, string> = {
     // Two stages with equal code and params still are different steps.
     stage: stage.name,
     // What the stage computes.
     code: bundle.code,
     // How it is called: what its process hands it, and what it makes of what the stage leaves.
-    contract: CONTRACT,
-    // The runtime's own functions: JSON, Intl, Math, WebGPU, V8.
-    deno: Deno.version.deno,
+    contract: command ? COMMAND_CONTRACT : CONTRACT,
+    // The runtime's own functions: JSON, Intl, Math, WebGPU, V8. A program has its own.
+    ...(command ? {} : { deno: Deno.version.deno }),
   };
   // What a result consists of, and how it is compared.
   for (const [name, { kind, exactness }] of Object.entries(stage.outputs)) {
@@ -47,10 +53,13 @@ export function stageIngredients(
   if (stage.alone) ingredients.alone = "true";
   // What the stage's code calls but does not contain.
   if (bundle.packages !== undefined) ingredients["packages"] = bundle.packages;
-  // Float arithmetic differs between backends, adapters and drivers.
-  if (stage.numeric) Object.assign(ingredients, platform.ingredients);
-  // What one computer measured says nothing of another.
-  const measures = Object.values(stage.outputs).some(({ exactness }) => exactness === "measured");
+  // Float arithmetic differs between backends, adapters and drivers; a program differs in whatever it is.
+  if (stage.numeric || command) Object.assign(ingredients, platform.ingredients);
+  // What one computer measured says nothing of another; nor do the floats of a program, which may take
+  // other instructions there, or as many threads as there are processors.
+  const measures = Object.values(stage.outputs).some(({ exactness }) =>
+    exactness === "measured" || command && exactness === "numeric"
+  );
   if (measures) ingredients["machine"] = describeMachine();
   return ingredients;
 }

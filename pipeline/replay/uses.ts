@@ -4,7 +4,7 @@
  * @module
  */
 import type { Sha256 } from "../key/hash.ts";
-import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
+import { codeOf, isCommand, type Manifest, type Trace } from "../store/trace.ts";
 import { inputsIn } from "./replay.ts";
 
 /** One way in which a trace names some bytes. */
@@ -21,12 +21,13 @@ export interface Use {
 }
 
 /**
- * Whether an instance gathers what others made, and neither computes on a backend nor measures time, as
- * what makes tables and verdicts does: it runs again quickly, and anywhere.
+ * Whether an instance gathers what others made, and neither computes on a backend nor measures time nor
+ * is a program, as what makes tables and verdicts does: it runs again quickly, and anywhere.
  */
 export function gathers(trace: Trace): boolean {
   const { ingredients } = trace;
   return ingredients["platform.backend"] === undefined && ingredients["alone"] === undefined &&
+    !isCommand(trace) &&
     inputsIn(trace).some(({ label }) => label !== undefined);
 }
 

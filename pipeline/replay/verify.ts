@@ -9,7 +9,7 @@ import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
 import type { Backend, StageProgress } from "../stage.ts";
 import { lockName } from "../store/lockfile.ts";
-import { codeOf, type Trace } from "../store/trace.ts";
+import { codeOf, isCommand, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
 import { difference, furthest, type Leaf } from "./difference.ts";
 import type { Finding, Report } from "./finding.ts";
@@ -24,6 +24,8 @@ export interface VerifyOptions {
   readonly lock?: (name: string) => string | undefined;
   /** The code that stages must have, by name: as that of a checkout. */
   readonly code?: (stages: readonly string[]) => Promise<ReadonlyMap<string, Code>>;
+  /** The same of a stage that is a program, from the names of its files. */
+  readonly commandCode?: (trace: Trace) => Code | undefined;
   /** Which instances are to run again; by default those that gather what others made. */
   readonly again?: (instance: string, trace: Trace) => boolean;
   /** Called as an instance begins to run, while it does, and as it ended. */
@@ -105,8 +107,11 @@ export async function verify(
   const traces = [...records?.traces ?? []];
   const findings = [...inspected.findings];
   if (options.code !== undefined) {
-    const stages = [...new Set(traces.map(([, { stage }]) => stage))];
-    findings.push(...codeFindings(traces, await options.code(stages)));
+    const modules = traces.filter(([, trace]) => !isCommand(trace));
+    const current = await options.code([...new Set(modules.map(([, { stage }]) => stage))]);
+    const codeNow = (trace: Trace) =>
+      isCommand(trace) ? options.commandCode?.(trace) : current.get(trace.stage);
+    findings.push(...codeFindings(traces, codeNow));
   }
   const repeated: Repeated[] = [];
   for (const [instance, trace] of traces) {
@@ -126,11 +131,11 @@ export async function verify(
 /** Which stages ran other code than theirs. */
 function codeFindings(
   traces: readonly (readonly [instance: string, trace: Trace])[],
-  current: ReadonlyMap<string, Code>,
+  codeNow: (trace: Trace) => Code | undefined,
 ): Finding[] {
   const findings = new Map<string, Finding>();
   for (const [instance, trace] of traces) {
-    const [ran, wanted] = [codeOf(trace), current.get(trace.stage)];
+    const [ran, wanted] = [codeOf(trace), codeNow(trace)];
     for (const what of ["code", "packages"] as const) {
       const [expected = "none", found = "none"] = [wanted?.[what], ran[what]];
       const id = `${trace.stage} ${what} ${found}`;
@@ -172,6 +177,7 @@ export async function repeat(
     differ("run again", "possible", found.split("\n").slice(0, MAX_LINES).join("\n"));
     return { instance, seconds: 0, outputs: [], findings };
   };
+  if (isCommand(trace)) return failed("a program, which reproduce alone runs");
   const missing = missingFor(trace, records);
   if (missing.length > 0) return failed(`that it lacks ${missing.join(", ")}`);
   try {

@@ -7,7 +7,8 @@
 import type { AdapterDescription } from "../key/adapter.ts";
 import type { Json } from "../key/canonical.ts";
 import type { BackendChoice, Platform } from "../key/platform.ts";
-import type { Backend, StageProgress } from "../stage.ts";
+import type { Ingredients } from "../key/ingredients.ts";
+import type { Backend, Command, StageProgress, Violation } from "../stage.ts";
 
 /** In a folder of checkpoints: locked by the process that works there. */
 export const OWNER_FILE = ".owner";
@@ -24,8 +25,10 @@ export interface TaskInput {
 /** One instance to run. */
 export interface Task {
   readonly stage: string;
-  /** Module that exports the stage's `run`. Others may run the same. */
+  /** Module that exports the stage's `run`; others may run the same. Of a command the folder of its files. */
   readonly module: string;
+  /** The program that runs instead of the module. */
+  readonly command?: Command;
   /** A folder of the task's own, to run in. */
   readonly folder: string;
   readonly params: Json;
@@ -77,6 +80,11 @@ export interface Execution {
 /** Figures that a stage recorded, by name. */
 export type Metrics = Readonly<Record<string, number>>;
 
+/** What a command rests on; or what keeps it from running, at a path of the command. */
+export type Examined =
+  | { readonly ingredients: Ingredients }
+  | { readonly violation: Violation };
+
 /** See the module's comment. */
 export interface Executor {
   /**
@@ -85,6 +93,8 @@ export interface Executor {
    * @throws {ConfigError} If that backend cannot be had.
    */
   platform(wanted: BackendChoice): Promise<Platform>;
+  /** Looks at what a command rests on where it would run, for its key. */
+  examine(command: Command): Promise<Examined>;
   /**
    * Runs one task.
    *

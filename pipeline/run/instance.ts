@@ -7,13 +7,14 @@ import { dirname, join } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
 import { describeMachine } from "../key/machine.ts";
 import { InputChangedError, StageError } from "../errors.ts";
-import { openFolders } from "../files.ts";
+import { lookAt, openFolders } from "../files.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Platform } from "../key/platform.ts";
 import type { Access, Stage } from "../stage.ts";
 import type { BlobStore } from "../store/artifact_store.ts";
 import { type Manifest, manifestText, type OutputRecord, type Trace } from "../store/trace.ts";
+import { writeCommandFiles } from "../store/command_code.ts";
 import { checkpointPath, makeFolder, type Workspace } from "../store/workspace.ts";
 import type { Executor, Metrics, Reach, Task, TaskInput, Watch } from "./executor.ts";
 import type { Scratch } from "./scratch.ts";
@@ -126,7 +127,9 @@ async function prepare(
   const access: Access = stage.access?.(params) ?? {};
   const written = join(folder, "outputs");
   Deno.mkdirSync(written);
-  const module = order.scratch.module(order.bundle);
+  const { command } = stage;
+  const module = command ? join(folder, "files") : order.scratch.module(order.bundle);
+  if (command) writeCommandFiles(workspace, order.bundle.code, module);
   const inputs = await placeInputs(order, store);
   const outputs: Record<string, string> = {};
   for (const [name, { kind }] of Object.entries(stage.outputs)) {
@@ -146,6 +149,7 @@ async function prepare(
     inputs,
     many: Object.keys(stage.inputs).filter((name) => stage.inputs[name]?.many),
     outputs,
+    ...(command ? { command } : {}),
     ...(stage.numeric ? { backend: platform.backend } : {}),
     ...(mirror !== undefined ? { mirror } : {}),
     ...(checkpoints !== undefined ? { checkpoints } : {}),
@@ -165,6 +169,7 @@ async function placeInputs(
 ): Promise<Record<string, TaskInput[]>> {
   const folder = join(order.folder, "inputs");
   Deno.mkdirSync(folder);
+  const { stage } = order.instance.node;
   let count = 0;
   const place = async (digest: Sha256): Promise<string> => {
     const path = join(folder, String(count++));
@@ -172,13 +177,21 @@ async function placeInputs(
     return path;
   };
   const inputs: Record<string, TaskInput[]> = {};
-  for (const name of Object.keys(order.instance.node.stage.inputs)) {
+  for (const name of Object.keys(stage.inputs)) {
     const bound: TaskInput[] = inputs[name] = [];
     for (const { instance: from, output } of order.instance.inputs[name] ?? []) {
       const record = order.outputs(from)[output]!;
       const at = Object.fromEntries(
         Object.entries(from.at).map(([axis, value]) => [axis, String(value)]),
       );
+      if (stage.command) {
+        // A program sees these names: they must follow from its key.
+        const own = stage.inputs[name]!.many ? `${name}/${bound.length}` : name;
+        const path = join(folder, own);
+        await placeWhole(record, path, store);
+        bound.push({ at, sha256: record.sha256, path, files: [] });
+        continue;
+      }
       const held = record.kind === "folder" ? await store.manifest(record.sha256) ?? {} : {};
       const files: [string, string][] = [];
       for (const [path, { sha256 }] of Object.entries(held)) {
@@ -190,29 +203,40 @@ async function placeInputs(
   return inputs;
 }
 
+/** Places an artifact as what it is, a file or a folder. */
+async function placeWhole(
+  { kind, sha256 }: OutputRecord,
+  path: string,
+  store: BlobStore,
+): Promise<void> {
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  if (kind === "file") return await store.place(sha256, path);
+  Deno.mkdirSync(path);
+  for (const [name, { sha256: digest }] of Object.entries(await store.manifest(sha256) ?? {})) {
+    const file = join(path, name);
+    Deno.mkdirSync(dirname(file), { recursive: true });
+    await store.place(digest, file);
+  }
+}
+
 async function takeOutput(
   path: string,
   output: { kind: "file" | "folder"; stage: string; name: string },
   store: BlobStore,
 ): Promise<{ sha256: Sha256; bytes: number }> {
+  const found = lookAt(path)?.kind;
+  const wanted = output.kind === "file" ? "a file" : "a folder";
+  if (found !== wanted) {
+    throw new StageError(
+      `Cannot finish an instance of "${output.stage}": its stage must write output ` +
+        `"${output.name}" as ${wanted}, and ${found ? `wrote ${found}` : "wrote none"}`,
+    );
+  }
   if (output.kind === "folder") {
     const entries: [string, Manifest[string]][] = [];
     for (const file of walk(path, "")) entries.push([file, await store.putFile(join(path, file))]);
     const bytes = entries.reduce((sum, [, entry]) => sum + entry.bytes, 0);
     return { sha256: await store.put(manifestText(Object.fromEntries(entries))), bytes };
-  }
-  const info = (() => {
-    try {
-      return Deno.lstatSync(path);
-    } catch {
-      return undefined;
-    }
-  })();
-  if (!info?.isFile) {
-    throw new StageError(
-      `Cannot finish an instance of "${output.stage}": its stage must write output ` +
-        `"${output.name}" as a file, and ${info ? "wrote something else" : "wrote none"}`,
-    );
   }
   return await store.putFile(path);
 }
@@ -221,9 +245,13 @@ function* walk(folder: string, prefix: string): Generator<string> {
   const entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
   for (const entry of entries) {
     const path = prefix + entry.name;
-    if (entry.isDirectory) yield* walk(join(folder, entry.name), `${path}/`);
+    const whole = join(folder, entry.name);
+    const refuse = (rule: string) =>
+      new StageError(`Cannot store output file ${path}: it must ${rule}`);
+    if (!lookAt(whole)) throw refuse("have a name in UTF-8, and has another");
+    if (entry.isDirectory) yield* walk(whole, `${path}/`);
     else if (entry.isFile) yield path;
-    else throw new StageError(`Cannot store output file ${path}: it must be a file, not a link`);
+    else throw refuse("be a file, and is neither that nor a folder");
   }
 }
 

@@ -67,16 +67,22 @@ function keep(
   { root, files, store }: { root: string; files: SourceFiles; store: LocalStore },
 ): Bundle {
   if (store.catalog.inMemory) return bundle;
-  for (const [digest, content] of contents) {
-    const path = codePath(store, digest);
-    if (contentOf(store, digest) === undefined && isFree(store, path)) {
-      writeAtomically(path, content);
-    }
-  }
+  for (const [digest, content] of contents) keepText(digest, content, store);
   const place = mapPath(store, bundle.code);
   if (isFree(store, place)) writeSealed(place, { code: bundle.code, map } satisfies SourceMap);
   remember({ stage, format: BUNDLE_FORMAT, root, files: files.record(read), bundle }, store);
   return bundle;
+}
+
+/** Writes what has a digest to the folder of code, unless it is there or the store can't be written to. */
+export function keepText(
+  digest: Sha256,
+  content: Uint8Array<ArrayBuffer>,
+  store: LocalStore,
+): void {
+  const path = codePath(store, digest);
+  if (store.catalog.inMemory || contentOf(store, digest) !== undefined) return;
+  if (isFree(store, path)) writeAtomically(path, content);
 }
 
 function remember(record: Remembered, store: LocalStore): void {
@@ -149,8 +155,12 @@ function isWhole(workspace: Workspace, digest: Sha256): boolean {
   return contentOf(workspace, digest) !== undefined;
 }
 
-/** @throws {LockstepError} If there are no such bytes. */
-function readCode(workspace: Workspace, digest: Sha256): Uint8Array<ArrayBuffer> {
+/**
+ * The bytes that the folder of code has under a digest.
+ *
+ * @throws {LockstepError} If there are no such bytes.
+ */
+export function readCode(workspace: Workspace, digest: Sha256): Uint8Array<ArrayBuffer> {
   const content = contentOf(workspace, digest);
   if (content !== undefined) return content;
   throw new LockstepError(

@@ -4,11 +4,7 @@
  * @module
  */
 
-/** Whether a path is relative and names one place below a folder: no `..`, no `a//b`, no NUL. */
-export function isPlainPath(path: string): boolean {
-  return !path.includes("\0") &&
-    path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-}
+import { isPlainPath } from "../files.ts";
 
 /** `a` and `a/b` of `a/b/c`: the folders a path leads through. */
 export function parentsOf(path: string): string[] {

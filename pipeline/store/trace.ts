@@ -8,7 +8,7 @@ import type { Exactness } from "../stage.ts";
 import type { Unlike } from "../event.ts";
 import type { Ingredients } from "../key/ingredients.ts";
 import { canonicalJson } from "../key/canonical.ts";
-import { isPlainPath } from "./paths.ts";
+import { isPlainPath } from "../files.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
 
 /** One output as it was made. */
@@ -51,6 +51,11 @@ export interface Received {
 
 /** Something a trace names: the code that ran, or an output. */
 export type Named = Pick<OutputRecord, "sha256" | "kind"> & Partial<Pick<OutputRecord, "bytes">>;
+
+/** Whether a program was the stage: its code is files, and no module. */
+export function isCommand({ ingredients }: Pick<Trace, "ingredients">): boolean {
+  return ingredients["contract"]?.startsWith("command/") ?? false;
+}
 
 /** The code that a trace says ran: a stage's own module, and those of its packages. */
 export function codeOf({ ingredients }: Trace): { code: Sha256; packages?: Sha256 } {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { lookAt } from "../../pipeline/files.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
@@ -82,6 +83,11 @@ Deno.test("a second clone reproduces from the cache alone, and fetches only what
     /came from http:\S+, and the artifact was not fetched; run/,
   );
 
+  const begun = `outputs/store/incoming/${"0".repeat(64)}`;
+  second.write(begun, "the beginning of something");
+  const collected = await second.run(["gc", "--delete"]);
+  assertEquals(collected.code, 0, collected.stderr);
+  assertEquals(lookAt(second.path(begun)), undefined);
   const repair = await second.run(["audit", "--repair"]);
   assertEquals(repair.code, 0, repair.stdout + repair.stderr);
   assertEquals(await second.executed(), [], "what was not fetched is nothing to repair");

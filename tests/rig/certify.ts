@@ -157,6 +157,7 @@ class LeakyExecutor implements Executor {
   }
 
   platform: Executor["platform"] = (wanted) => this.#local.platform(wanted);
+  examine: Executor["examine"] = (command) => this.#local.examine(command);
 
   async execute(task: Task, execution: Execution): Promise<Metrics> {
     this.#going++;

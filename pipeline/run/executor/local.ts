@@ -11,7 +11,13 @@ import {
   type Platform,
   resolvePlatform,
 } from "../../key/platform.ts";
-import type { Execution, Executor, Metrics, Task } from "../executor.ts";
+import { StageError } from "../../errors.ts";
+import type { Ingredients } from "../../key/ingredients.ts";
+import type { Command } from "../../stage.ts";
+import type { Examined, Execution, Executor, Metrics, Task } from "../executor.ts";
+import { findCage } from "./command/cage.ts";
+import { CommandProblem, examine, examineFiles } from "./command/examine.ts";
+import { runCommand } from "./command/run.ts";
 import { compilerArguments } from "./compiler_flags.ts";
 import { follow } from "./conversation.ts";
 
@@ -23,11 +29,14 @@ export interface LocalCircumstances {
   readonly variables?: Readonly<Record<string, string>>;
   /** Options of Deno. */
   readonly flags?: readonly string[];
+  /** Whether commands run without a cage. */
+  readonly uncaged?: boolean;
 }
 
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
   readonly #circumstances: LocalCircumstances;
+  readonly #examined = new Map<Command, Ingredients>();
 
   constructor(circumstances: LocalCircumstances = {}) {
     this.#circumstances = circumstances;
@@ -37,9 +46,49 @@ export class LocalExecutor implements Executor {
     return resolvePlatform(wanted);
   }
 
+  get #uncaged(): boolean {
+    return this.#circumstances.uncaged ?? false;
+  }
+
+  async examine(command: Command): Promise<Examined> {
+    const cage = await findCage();
+    if (!this.#uncaged && "problem" in cage) {
+      return { violation: { path: [], message: noCage(cage.problem) } };
+    }
+    try {
+      const ingredients = await examine(command, { uncaged: this.#uncaged });
+      this.#examined.set(command, ingredients);
+      return { ingredients };
+    } catch (error) {
+      if (error instanceof CommandProblem) return error;
+      throw error;
+    }
+  }
+
+  /** What a long run began with may have been updated meanwhile. */
+  #requireUnchanged(stage: string, command: Command, before: Ingredients): void {
+    const now = examineFiles(command, { uncaged: this.#uncaged });
+    const moved = Object.keys({ ...before, ...now }).find((name) =>
+      before[name] !== now[name] && !name.startsWith("asks.")
+    );
+    if (moved === undefined) return;
+    throw new StageError(
+      `Cannot keep a result of "${stage}": what it rests on must not change while it runs, and ` +
+        `${moved} did; run again`,
+    );
+  }
+
   async execute(task: Task, { reach, cache, watch, signal }: Execution): Promise<Metrics> {
     signal.throwIfAborted();
-    const { variables = {}, flags = [] } = this.#circumstances;
+    const { variables = {}, flags = [], uncaged = false } = this.#circumstances;
+    const { command } = task;
+    if (command !== undefined) {
+      const how = { uncaged, bound: await boundToLife() };
+      const before = this.#examined.get(command) ?? examineFiles(command, { uncaged });
+      const metrics = await runCommand({ ...task, command }, { watch, signal }, how);
+      this.#requireUnchanged(task.stage, command, before);
+      return metrics;
+    }
     const [program, ...args] = [
       ...await boundToLife(),
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
@@ -65,6 +114,11 @@ export class LocalExecutor implements Executor {
     }).spawn();
     return await follow(child, task, { watch, signal });
   }
+}
+
+function noCage(problem: string): string {
+  return `a command must run in a cage, and ${problem}; or give --uncaged: then it runs with all that ` +
+    "you may do, and its results are marked";
 }
 
 /**

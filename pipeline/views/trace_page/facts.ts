@@ -14,7 +14,7 @@ import { publishedBytes, type Shown, type ShownRun } from "./shown.ts";
 export interface Facts {
   readonly name: string;
   readonly profile: string;
-  /** With what was accepted of others. */
+  /** With what was accepted of others, and the commands that ran without a cage. */
   readonly backend: string;
   readonly set: readonly string[];
   readonly commit?: string;
@@ -50,7 +50,10 @@ export function factsOf(
   };
 }
 
-/** The backend, and how many results are of another platform, as a run may have been asked to accept. */
+/**
+ * The backend, how many results are of another platform and which stages ran without a cage, as a run may
+ * have been asked to accept.
+ */
 function backendOf({ backend, adapter }: ShownRun["run"], traces: readonly Trace[]): string {
   const others = traces.flatMap(({ ingredients }) => {
     const { "platform.backend": other, "platform.adapter": otherAdapter } = ingredients;
@@ -58,12 +61,14 @@ function backendOf({ backend, adapter }: ShownRun["run"], traces: readonly Trace
       other === backend && (adapter === undefined || otherAdapter === adapter);
     return isOwn ? [] : platformName(ingredients)!;
   });
+  const uncaged = traces.filter(({ ingredients }) => ingredients["cage"] === "none");
   const counts = Map.groupBy(others, (name) => name);
   return [
     backend,
     ...[...counts].map(([name, { length }]) =>
       `${length} result${length === 1 ? "" : "s"} of another platform: ${name}`
     ),
+    ...new Set(uncaged.map(({ stage }) => `${stage} without a cage`)),
   ].join("; ");
 }
 

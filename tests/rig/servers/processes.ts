@@ -49,7 +49,8 @@ export class Processes implements AsyncDisposable {
     const quoted = [program, ...args].map((word) => `'${word}'`).join(" ");
     this.#children.push(
       new Deno.Command("sh", {
-        args: ["-c", `exec ${quoted} >${log} 2>&1`],
+        // The kernel ends it where this process is killed.
+        args: ["-c", `exec setpriv --pdeathsig TERM ${quoted} >${log} 2>&1`],
         cwd: this.folder,
         stdin: "null",
       }).spawn(),
