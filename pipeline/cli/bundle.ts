@@ -10,6 +10,7 @@ import { lookAt } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
 import { megabytes } from "../replay/text.ts";
+import { readCertificate } from "../store/certificates.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { suggestion } from "../suggestion.ts";
@@ -91,6 +92,7 @@ export function latestRun(
 export function sourceIn(store: LocalStore): Source {
   return {
     trace: (key) => store.trace(key),
+    certificate: (trace) => readCertificate(store, trace),
     blob(digest) {
       const path = store.blobPath(digest);
       if (lookAt(path)?.kind !== "a file") return undefined;

@@ -5,7 +5,7 @@
  * ```text
  * audit.json                     the index, sealed: what run it is, each instance's key, each file's digest
  * lock/fusion.smoke.lock         the run's lock
- * certificates/…                 what else is said of the run, if anything
+ * certificates/9c02….json        what executions past all caches showed of a key, if there were any
  * traces/9c02….json              what each key produced, as the store has it
  * blobs/3fa1…                    code, manifests of folders, artifacts, by their SHA-256
  * ```

@@ -9,7 +9,9 @@ import { lockName } from "../store/lockfile.ts";
 import type { LatestRun } from "../store/latest.ts";
 import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
 import { seal } from "../store/sealed.ts";
+import type { Certificate } from "../store/certificate.ts";
 import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
+import { certificateName } from "./certificates.ts";
 import { lockOf } from "./lock_lines.ts";
 import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
 import { type Choice, type Use, usesOf } from "./uses.ts";
@@ -19,6 +21,8 @@ export interface Source {
   trace(key: Sha256): Promise<Trace | undefined>;
   /** A blob's bytes; `undefined` if it is missing or damaged. */
   blob(digest: Sha256): Uint8Array<ArrayBuffer> | undefined;
+  /** What executions past all caches showed of a result, if there were any. */
+  certificate?(trace: Trace): Certificate | undefined;
 }
 
 /** What to take into an audit file. */
@@ -29,8 +33,6 @@ export interface BundleOptions {
   readonly chosen?: Choice;
   /** Instances of which the code is taken; by default all. */
   readonly code?: Choice;
-  /** What else is said of the run: names start with `certificates/`. */
-  readonly certificates?: readonly Member[];
 }
 
 /** An audit file that is yet to be written. */
@@ -49,7 +51,7 @@ export interface Bundled {
 export async function bundle(
   run: Pick<LatestRun, "experiment" | "profile" | "backend" | "set" | "commit" | "keys">,
   source: Source,
-  { largestBytes, certificates = [], ...choices }: BundleOptions,
+  options: BundleOptions,
 ): Promise<Bundled> {
   const traces = new Map<string, Trace>();
   // A run's record has them in the order in which they ended.
@@ -59,8 +61,8 @@ export async function bundle(
     if (trace === undefined) throw lost(`the trace of ${instance}`);
     traces.set(instance, trace);
   }
-  const { taken, left } = chosenBlobs(traces, source, { largestBytes, ...choices });
-  const texts = membersOf(run, traces, certificates);
+  const { taken, left } = chosenBlobs(traces, source, options);
+  const texts = membersOf(run, traces, source);
   const files = [
     ...texts.map(({ name, content }) => [name, sha256(content)] as const),
     ...taken.map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
@@ -148,7 +150,7 @@ function manifestsOf(source: Source): (digest: string) => Manifest {
 function membersOf(
   run: Pick<LatestRun, "experiment" | "profile" | "backend">,
   traces: ReadonlyMap<string, Trace>,
-  certificates: readonly Member[],
+  { certificate = () => undefined }: Source,
 ): Member[] {
   const text = (name: string, content: string) => ({
     name,
@@ -156,10 +158,14 @@ function membersOf(
   });
   // Instances with the same ingredients share one result.
   const byKey = new Map([...traces.values()].map((trace) => [trace.key, trace]));
+  const certificates = [...byKey].flatMap(([key, trace]) => {
+    const found = certificate(trace);
+    return found === undefined ? [] : [text(certificateName(key), seal(found))];
+  });
   const byName = (a: Member, b: Member) => a.name < b.name ? -1 : 1;
   return [
     text(lockName(run), lockOf(run, traces)),
-    ...certificates.toSorted(byName),
+    ...certificates.sort(byName),
     ...[...byKey].map(([key, trace]) => text(`traces/${key}.json`, seal(trace))).sort(byName),
   ];
 }

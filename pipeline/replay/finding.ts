@@ -7,7 +7,17 @@
 /** One thing that is not as it must be. */
 export interface Finding {
   /** What kind of thing it is about. */
-  readonly what: "file" | "index" | "lock" | "trace" | "key" | "input" | "blob" | "code" | "result";
+  readonly what:
+    | "file"
+    | "index"
+    | "lock"
+    | "trace"
+    | "key"
+    | "input"
+    | "blob"
+    | "code"
+    | "certificate"
+    | "result";
   /** Where: a file of the archive, an instance and what of it. */
   readonly where: string;
   readonly expected: string;

@@ -11,6 +11,7 @@ import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
 import { parseTrace } from "../store/traces.ts";
 import type { AuditFile } from "./audit_file.ts";
 import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
+import { checkCertificates } from "./certificates.ts";
 import type { Finding, Report } from "./finding.ts";
 import { checkLock } from "./lock_lines.ts";
 import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
@@ -42,6 +43,7 @@ export function checkRecords(file: AuditFile, report: Report): Records {
   checkBlobs(file, { traces, manifests, intact, report });
   checkFolders(traces, manifests, report);
   checkInputs(traces, report);
+  checkCertificates(file, traces, report);
   return { traces, manifests, blob, isFolder: (digest) => folders.has(digest) };
 }
 

@@ -380,6 +380,31 @@ Deno.test("whoever alters the code and all that follows is found out by a lock f
   );
 });
 
+Deno.test("a run's certificates go with it, and must be of its results", async () => {
+  using project = toyProject();
+  await project.executed();
+  const certified = await project.run(["certify", "gather", "--times", "1"]);
+  assertEquals(certified.code, 0, certified.stdout + certified.stderr);
+  assertEquals((await project.run(["bundle", "--to", "a.tar"])).code, 0);
+  const verified = await project.run(["verify", "a.tar"]);
+  assertEquals(verified.code, 0, verified.stdout);
+  assertStringIncludes(unwrapped(verified.stdout), "19 blobs, 1 certificates;");
+  const file = Deno.readFileSync(project.path("a.tar"));
+  const { index, files } = readAuditFile(file);
+  const own = `certificates/${index.instances["gather"]}.json`;
+  const text = (await findings(relisted(file, (all) => {
+    const edited = new TextDecoder().decode(all.get(own)).split("\nsha256")[0]!;
+    const certificate = JSON.parse(edited.replaceAll(/"bytes": \d+/g, '"bytes": 1')) as object;
+    all.set(own, new TextEncoder().encode(seal({ ...certificate, metrics: { value: 1 } })));
+    all.set(`certificates/${"0".repeat(64)}.json`, files.get(own)!);
+  }))).map(findingText).join("\n");
+  assertStringIncludes(
+    text,
+    `${own}: must be a certificate of gather, found one of another result`,
+  );
+  assertStringIncludes(text, "found one of no key of the run");
+});
+
 Deno.test("a checkout says whether the lock and the code in the file are its own", async () => {
   using project = toyProject();
   await project.executed();
