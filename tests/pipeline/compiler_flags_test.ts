@@ -1,5 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { compilerArguments, known } from "../../pipeline/run/executor/compiler_flags.ts";
+import {
+  compilerArguments,
+  known,
+  WIDE_VECTORS,
+} from "../../pipeline/run/executor/compiler_flags.ts";
 import { execute } from "../rig/execute.ts";
 
 Deno.test("flags that this Deno does not know are left out: it would not start", async () => {
@@ -25,4 +29,12 @@ Deno.test("reading past WebAssembly's memory ends a task on the processor, and r
   const ended = await execute(read, { task: { backend: "wasm" } });
   const checked = (await compilerArguments("wasm")).length === 0;
   assertMatch(ended.error!.message, checked ? /out of bounds/ : /was killed by SIG(SEGV|BUS)/);
+});
+
+Deno.test("doctor measures with what trainings are compiled for", async () => {
+  const { default: { tasks } } = await import("../../deno.json", { with: { type: "json" } });
+  assertEquals(
+    tasks.doctor.command,
+    `deno run -A --v8-flags=${WIDE_VECTORS.join(",")} main.ts doctor`,
+  );
 });
