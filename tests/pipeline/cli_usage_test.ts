@@ -87,7 +87,11 @@ Deno.test("help describes every command and option in 80 columns", async () => {
 Deno.test("every command is a task, and every task says what it is for", () => {
   const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
   for (const command of COMMAND_NAMES.filter((name) => name !== "help" && name !== "version")) {
-    assertEquals(tasks[command]?.command, `deno run -A main.ts ${command}`);
+    // Options of Deno are some commands' own.
+    const words = tasks[command]?.command.split(" ").filter((word: string) =>
+      !word.startsWith("--")
+    );
+    assertEquals(words, ["deno", "run", "-A", "main.ts", command]);
   }
   for (const [name, task] of Object.entries<{ description?: string }>(tasks)) {
     assert(task.description, name);
