@@ -104,12 +104,7 @@ function isBelow(path: string, folders: readonly string[]): boolean {
 
 function examinePackages({ packages: wanted }: Command): Ingredients {
   const packages = installedPackages();
-  const found: Record<string, string> = {};
-  // Which of several installed libraries is the one of a name.
-  for (const { name, isSymlink } of sortedEntries("/etc/alternatives")) {
-    if (!isSymlink || !name.includes(".so")) continue;
-    found[`alternatives.${name}`] = Deno.readLinkSync(join("/etc/alternatives", name));
-  }
+  const found: Record<string, string> = { ...alternativesIn("/etc/alternatives") };
   if (wanted.length === 0) {
     const system = packages ? digestOf(packages) : fileDigest("/etc/os-release");
     return { ...found, system };
@@ -126,6 +121,19 @@ function examinePackages({ packages: wanted }: Command): Ingredients {
     );
   }
   for (const [name, version] of versions) found[`debian.${name}`] = version;
+  return found;
+}
+
+/** Which of several installed programs and libraries is the one of a name; libraries by name too. */
+export function alternativesIn(folder: string): Ingredients {
+  const links = sortedEntries(folder).filter(({ isSymlink }) => isSymlink)
+    .map(({ name }) => [name, Deno.readLinkSync(join(folder, name))] as const);
+  const found: Record<string, string> = {
+    alternatives: sha256(canonicalJson(Object.fromEntries(links))),
+  };
+  for (const [name, target] of links) {
+    if (name.includes(".so")) found[`alternatives.${name}`] = target;
+  }
   return found;
 }
 
