@@ -367,6 +367,20 @@ Version: 7
   assertEquals(versionsOf(["a", "gone"], packages), { missing: "gone" });
 });
 
+Deno.test("a package on hold is installed", () => {
+  const packages = parsePackages(`Package: held
+Status: hold ok installed
+Architecture: amd64
+Version: 1
+
+Package: broken
+Status: hold ok half-installed
+Architecture: amd64
+Version: 2
+`);
+  assertEquals([...packages.installed.keys()], ["held"]);
+});
+
 Deno.test("each link of the alternatives counts, a program's as a library's", () => {
   const folder = temporaryFolder();
   const link = (name: string, target: string) => Deno.symlinkSync(target, `${folder}/${name}`);
