@@ -96,6 +96,12 @@ test("each edit of what a command rests on runs just its instances again", async
       BOTH,
       `folders.${project.path("library")}`,
     ],
+    [
+      "a folder's empty folder",
+      () => Deno.mkdirSync(project.path("library/empty")),
+      BOTH,
+      `folders.${project.path("library")}`,
+    ],
     ["a param", () => project.edit(FILE, "rate: 0.5", "rate: 0.25"), BOTH, "params.rate"],
     [
       "an output",

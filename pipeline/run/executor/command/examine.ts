@@ -147,7 +147,7 @@ function fileDigest(path: string): string {
   return hash.digest("hex");
 }
 
-/** Digest of all below a folder: files by content, links by what they say, whether it can be run. */
+/** Digest of all below a folder: folders, files by content, links by what they say, whether it can be run. */
 function folderDigest(folder: string): string {
   const entries: Record<string, string> = {};
   const walk = (below: string) => {
@@ -155,7 +155,10 @@ function folderDigest(folder: string): string {
       const path = below === "" ? name : `${below}/${name}`;
       const whole = join(folder, path);
       const found = lookAt(whole);
-      if (found?.kind === "a folder") walk(path);
+      if (found?.kind === "a folder") {
+        entries[path] = "folder";
+        walk(path);
+      }
       if (found?.kind === "a symbolic link") entries[path] = `link ${Deno.readLinkSync(whole)}`;
       if (found?.kind === "a file") {
         const runs = ((Deno.statSync(whole).mode ?? 0) & 0o111) === 0 ? "" : " runs";
