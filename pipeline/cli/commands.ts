@@ -51,7 +51,7 @@ const SPECS = {
   },
   export: {
     summary: "copy an artifact out of the store, verified, or describe a run for others' tools",
-    operands: [INSTANCE],
+    operands: [{ name: "INSTANCE|RUN", values: "instances" }],
   },
   sign: {
     summary: "sign a file, such as a lock, with an Ed25519 key, or check what was signed",
@@ -258,7 +258,8 @@ export const FLAGS = {
   cache: {
     argument: "URL",
     help:
-      "take results from this shared cache, http(s)://… or s3://BUCKET/PREFIX (or LOCKSTEP_CACHE)",
+      "shared cache to take results from or put them into, http(s)://… or s3://BUCKET/PREFIX (or " +
+      "LOCKSTEP_CACHE)",
     commands: CACHED,
   },
   push: { help: "put what this run makes into the cache too", commands: ["reproduce"] },
@@ -366,7 +367,7 @@ export const FLAGS = {
     help: "replace what is at --to or --page, or the tag of that name",
     commands: ["export", "tag", "bundle", "verify"],
   },
-  delete: { help: "remove what gc lists, or the tag", commands: ["gc", "tag"] },
+  delete: { help: "gc: remove what it lists; tag: remove the tag NAME", commands: ["gc", "tag"] },
   latest: {
     argument: "N",
     help: "of the recorded runs only the last N keep all they made (default: each does)",

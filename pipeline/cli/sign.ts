@@ -87,7 +87,8 @@ async function check(context: Context, { file, path, key }: Checked): Promise<nu
       store?.close();
     }
     good = `${file}: ${envelopes.length} statements are as they were signed by key ` +
-      `${key.id.slice(0, 12)}; ${known} are what this store's traces say, the others are not in it`;
+      `${key.id.slice(0, 12)}; ${known} are what this store's traces say, the others are not in ` +
+      "it; that none was left out, this does not say";
   }
   const holds = problems.length === 0;
   if (options.json) print(JSON.stringify({ event: "checked", file, holds, problems }));
@@ -104,13 +105,17 @@ function textOf(path: string): string {
   }
 }
 
-/** `known` if a trace of the store says the same; `undefined` if there is none of its key. */
+/** `known` if a trace of the store says the same; `undefined` if none has its key; else what is wrong. */
 async function compareWithStore(
   statement: Statement,
   store: LocalStore | undefined,
 ): Promise<string | undefined> {
   const identity = identityOf(statement);
-  const trace = identity && await store?.trace(identity.key);
+  if (!identity) {
+    return "it is about no instance, so nothing was checked; a file's signature is beside it, as " +
+      "FILE.sig";
+  }
+  const trace = await store?.trace(identity.key);
   if (!store || !trace) return undefined;
   const again = statementOf(identity.instance, trace, await foldersOf(trace, store));
   return agree(again, statement, trace)

@@ -5,7 +5,7 @@
  */
 import { LockstepError, UsageError } from "../errors.ts";
 import { Claims } from "../store/claims.ts";
-import { type LatestRun, readLatest } from "../store/latest.ts";
+import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import { LocalStore } from "../store/local_store.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { isTagName, readTag, removeTag, tagNames, writeTag } from "../store/tags.ts";
@@ -64,6 +64,12 @@ async function keep(
     throw new UsageError(
       `Cannot tag a run as "${name}": a name is at most 100 letters, digits, ".", "_" and "-", ` +
         'begins with a letter or digit and does not end with ".json"',
+    );
+  }
+  // Where a run is named, these come first or mean something else.
+  if (name === "HEAD" || store && latestNames(store).includes(name)) {
+    throw new UsageError(
+      `Cannot tag a run as "${name}": a recorded run or a commit has that name; give another`,
     );
   }
   const of = `${options.experiment ?? project.experiment}.${options.profile}`;

@@ -98,6 +98,15 @@ Deno.test("every command is a task, and every task says what it is for", () => {
   }
 });
 
+Deno.test("help says of an option what it is for with each of its commands", async () => {
+  using project = toyProject();
+  const helpOf = async (command: string) =>
+    (await project.run([command, "--help"])).stdout.replace(/\s+/g, " ");
+  assertStringIncludes(await helpOf("push"), "shared cache to take results from or put them into");
+  assertStringIncludes(await helpOf("tag"), "tag: remove the tag NAME");
+  assertStringIncludes(await helpOf("export"), "export INSTANCE|RUN");
+});
+
 Deno.test("help and usage errors load no schemas, no YAML, no database and no stage", async () => {
   const root = new URL("../../", import.meta.url);
   const { stdout } = await new Deno.Command(Deno.execPath(), {

@@ -1,7 +1,15 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { parsePackages, versionsOf } from "../../pipeline/run/executor/command/debian.ts";
+import { alternativesIn, examineFiles } from "../../pipeline/run/executor/command/examine.ts";
 import { hasCage } from "../rig/execute_command.ts";
 import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const ignore = !await hasCage();
 const test = (name: string, fn: () => Promise<void>) => Deno.test({ name, ignore, fn });
@@ -85,6 +93,12 @@ test("each edit of what a command rests on runs just its instances again", async
     [
       "a folder's file",
       () => project.write("library/other.txt", ""),
+      BOTH,
+      `folders.${project.path("library")}`,
+    ],
+    [
+      "a folder's empty folder",
+      () => Deno.mkdirSync(project.path("library/empty")),
       BOTH,
       `folders.${project.path("library")}`,
     ],
@@ -357,4 +371,40 @@ Version: 7
     "5 amd64",
   ]]);
   assertEquals(versionsOf(["a", "gone"], packages), { missing: "gone" });
+});
+
+Deno.test("a package on hold is installed", () => {
+  const packages = parsePackages(`Package: held
+Status: hold ok installed
+Architecture: amd64
+Version: 1
+
+Package: broken
+Status: hold ok half-installed
+Architecture: amd64
+Version: 2
+`);
+  assertEquals([...packages.installed.keys()], ["held"]);
+});
+
+Deno.test("each link of the alternatives counts, a program's as a library's", () => {
+  const folder = temporaryFolder();
+  const link = (name: string, target: string) => Deno.symlinkSync(target, `${folder}/${name}`);
+  Deno.writeTextFileSync(`${folder}/README`, "no link");
+  link("libblas.so.3", "/usr/lib/openblas/libblas.so.3");
+  link("awk", "/usr/bin/mawk");
+  const before = alternativesIn(folder);
+  assertEquals(before["alternatives.libblas.so.3"], "/usr/lib/openblas/libblas.so.3");
+  Deno.removeSync(`${folder}/awk`);
+  link("awk", "/usr/bin/gawk");
+  const after = alternativesIn(folder);
+  assertNotEquals(after["alternatives"], before["alternatives"]);
+  Deno.renameSync(`${folder}/awk`, `${folder}/nawk`);
+  assertNotEquals(alternativesIn(folder)["alternatives"], after["alternatives"]);
+  const command = {
+    ...{ folder: "", program: "/bin/sh", arguments: [], files: [], packages: [], folders: [] },
+    ...{ asks: {}, variables: {}, timeoutMinutes: 1 },
+  };
+  const { alternatives } = examineFiles(command, { uncaged: true });
+  assertEquals(alternatives, alternativesIn("/etc/alternatives")["alternatives"]);
 });

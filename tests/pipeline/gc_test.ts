@@ -138,6 +138,19 @@ Deno.test("a tag has a plain name, is of a run that there is, and replaces none 
   assertStringIncludes(refused.stderr, "Cannot tell what is to be kept");
 });
 
+Deno.test("no tag has the name of a recorded run or HEAD, which diff would take for it", async () => {
+  using project = toyProject();
+  await reproduce(project);
+  for (const name of ["toy.smoke", "HEAD"]) {
+    for (const more of [[], ["--overwrite"]]) {
+      const ended = await project.run(["tag", name, ...more]);
+      assertEquals(ended.code, 2, name);
+      assertStringIncludes(ended.stderr, `Cannot tag a run as "${name}"`);
+    }
+  }
+  assertEquals((await project.run(["tag"])).stdout, "no tags\n");
+});
+
 Deno.test("of the runs that --latest leaves out, what is published stays and the audit is sound", async () => {
   using project = await replaced();
   await reproduce(project, "--profile", "slow", "--set", "steps.delayMs=0");

@@ -190,6 +190,7 @@ Deno.test("signed statements are held against the key, and against the traces of
   assertEquals(good.code, 0, good.said);
   assertStringIncludes(good.said, "7 statements are as they were signed");
   assertStringIncludes(good.said, "7 are what this store's traces say");
+  assertStringIncludes(good.said, "that none was left out, this does not say");
   // Whoever computes it again finds the same, at another time.
   Deno.removeSync(project.path("outputs"), { recursive: true });
   await project.executed();
@@ -212,4 +213,16 @@ Deno.test("signed statements are held against the key, and against the traces of
   const lie = await checked(project, "run.intoto.jsonl", me.open);
   assertEquals(lie.code, 1);
   assertStringIncludes(lie.said, "run.intoto.jsonl:4: it is not what the trace of");
+});
+
+Deno.test("a file that is a file's signature says nothing that could be checked", async () => {
+  using project = toyProject();
+  await project.executed();
+  const { me } = keys(project.root);
+  const lock = "lock/toy.smoke.lock";
+  assertEquals((await project.run(["sign", lock, "--key", me.own])).code, 0);
+  Deno.renameSync(project.path(`${lock}.sig`), project.path(lock));
+  const itself = await checked(project, lock, me.open);
+  assertEquals(itself.code, 1, itself.said);
+  assertStringIncludes(itself.said, `${lock}:1: it is about no instance`);
 });

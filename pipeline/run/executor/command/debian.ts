@@ -39,7 +39,8 @@ export function parsePackages(text: string): Packages {
     const field = (name: string) =>
       new RegExp(`^${name}: *(.*(?:\\n .*)*)`, "m").exec(paragraph)?.[1];
     const name = field("Package");
-    if (name === undefined || field("Status") !== "install ok installed") continue;
+    // Before it stands what is wanted, such as "install" or, of a package that stays as it is, "hold".
+    if (name === undefined || !field("Status")?.endsWith(" ok installed")) continue;
     const version = `${field("Version")} ${field("Architecture")}`;
     const needs = [field("Pre-Depends"), field("Depends")].flatMap(names);
     const other = installed.get(name);

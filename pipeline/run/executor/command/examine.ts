@@ -104,12 +104,7 @@ function isBelow(path: string, folders: readonly string[]): boolean {
 
 function examinePackages({ packages: wanted }: Command): Ingredients {
   const packages = installedPackages();
-  const found: Record<string, string> = {};
-  // Which of several installed libraries is the one of a name.
-  for (const { name, isSymlink } of sortedEntries("/etc/alternatives")) {
-    if (!isSymlink || !name.includes(".so")) continue;
-    found[`alternatives.${name}`] = Deno.readLinkSync(join("/etc/alternatives", name));
-  }
+  const found: Record<string, string> = { ...alternativesIn("/etc/alternatives") };
   if (wanted.length === 0) {
     const system = packages ? digestOf(packages) : fileDigest("/etc/os-release");
     return { ...found, system };
@@ -129,6 +124,19 @@ function examinePackages({ packages: wanted }: Command): Ingredients {
   return found;
 }
 
+/** Which of several installed programs and libraries is the one of a name; libraries by name too. */
+export function alternativesIn(folder: string): Ingredients {
+  const links = sortedEntries(folder).filter(({ isSymlink }) => isSymlink)
+    .map(({ name }) => [name, Deno.readLinkSync(join(folder, name))] as const);
+  const found: Record<string, string> = {
+    alternatives: sha256(canonicalJson(Object.fromEntries(links))),
+  };
+  for (const [name, target] of links) {
+    if (name.includes(".so")) found[`alternatives.${name}`] = target;
+  }
+  return found;
+}
+
 /** Digest of a file's bytes, or of there being none. */
 function fileDigest(path: string): string {
   if (!statOf(path)) return sha256("");
@@ -139,7 +147,7 @@ function fileDigest(path: string): string {
   return hash.digest("hex");
 }
 
-/** Digest of all below a folder: files by content, links by what they say, whether it can be run. */
+/** Digest of all below a folder: folders, files by content, links by what they say, whether it can be run. */
 function folderDigest(folder: string): string {
   const entries: Record<string, string> = {};
   const walk = (below: string) => {
@@ -147,7 +155,10 @@ function folderDigest(folder: string): string {
       const path = below === "" ? name : `${below}/${name}`;
       const whole = join(folder, path);
       const found = lookAt(whole);
-      if (found?.kind === "a folder") walk(path);
+      if (found?.kind === "a folder") {
+        entries[path] = "folder";
+        walk(path);
+      }
       if (found?.kind === "a symbolic link") entries[path] = `link ${Deno.readLinkSync(whole)}`;
       if (found?.kind === "a file") {
         const runs = ((Deno.statSync(whole).mode ?? 0) & 0o111) === 0 ? "" : " runs";
