@@ -374,9 +374,8 @@ export const FLAGS = {
   },
   include: {
     argument: ON_REQUEST.join("|"),
-    help:
-      "remove this too, which nothing can make again: states that interrupted instances go on " +
-      "from, files that were set aside",
+    help: "remove this too: states that interrupted instances go on from and files that were set " +
+      "aside, which nothing can make again; what interrupted runs finished",
     commands: ["gc"],
     repeated: true,
     values: ON_REQUEST,

@@ -139,7 +139,7 @@ export async function openSession(
     ...wiring,
     ...planned,
     ...opened,
-    claims: new Claims(opened.store),
+    claims: new Claims(opened.store, name),
     outputs,
     bundles,
     executor,

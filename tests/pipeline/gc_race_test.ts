@@ -80,7 +80,7 @@ Deno.test("what a run has claimed stays while it goes on, and no longer", async 
   try {
     const keys = await keysOf();
     assertEquals(keys.length, 5);
-    const claims = new Claims(store);
+    const claims = new Claims(store, "toy.smoke");
     const steps = keys.find((key) => store.catalog.trace(key)?.stage === "steps")!;
     await claims.keep(() => claims.claim(steps as never));
     assertEquals((await keysOf()).includes(steps), false);
@@ -96,7 +96,7 @@ Deno.test("nothing is removed between what a run puts into the store and its tra
   using project = toyProject();
   await reproduceHere(toy(project));
   const store = new LocalStore(project.path("outputs/store"));
-  const claims = new Claims(store);
+  const claims = new Claims(store, "toy.smoke");
   const order: string[] = [];
   try {
     const { promise, resolve } = Promise.withResolvers<void>();
