@@ -186,12 +186,9 @@ function logs(store: LocalStore, kept: ReadonlySet<Sha256>): Item[] {
 /** What killed processes left. */
 async function scratch(store: LocalStore): Promise<Item[]> {
   const items: Item[] = [];
-  // What was being fetched is held under its digest.
-  for (const [folder, lock] of [["scratch", ""], ["incoming", "incoming-"]] as const) {
-    for (const { name } of sortedEntries(join(store.root, folder))) {
-      if (await isLocked(locksFolder(store), lock + name)) continue;
-      items.push(sized("scratch", join(store.root, folder, name)));
-    }
+  for (const { name } of sortedEntries(join(store.root, "scratch"))) {
+    if (await isLocked(locksFolder(store), name)) continue;
+    items.push(sized("scratch", join(store.root, "scratch", name)));
   }
   return items;
 }

@@ -180,7 +180,9 @@ Deno.test("checkpoints and set-aside files go only where they are asked for, log
   // A process is fetching one of them.
   const fetching = await tryLock(join(store, "locks"), `incoming-${key("f")}`);
   assert(isHeld(fetching));
-  const { sum } = await gc(project, "--delete");
+  const { items, sum } = await gc(project, "--delete");
+  const paths = items.map(({ path }) => path);
+  assertEquals(paths, [...new Set(paths)], "each is listed once");
   assertEquals(sum, { ...sum, onRequest: { files: 2, bytes: 18 } } as Line);
   fetching.release();
   assertEquals(there().map((path) => path.slice(store.length + 1)).sort(), [
