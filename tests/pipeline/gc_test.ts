@@ -288,6 +288,21 @@ Deno.test("results that came from a cache are kept without what was not fetched 
   assertEquals((await second.run(["export", "--format", "sbom", "--to", "bom.json"])).code, 0);
 });
 
+Deno.test("where a lock is empty or without its head, nothing is removed", async () => {
+  using project = await replaced();
+  const lock = project.read("lock/toy.smoke.lock");
+  const before = filesOf(project);
+  for (
+    const damaged of ["", lock.slice(0, lock.indexOf("\n") + 1), lock.slice(lock.indexOf("\n") + 1)]
+  ) {
+    project.write("lock/toy.smoke.lock", damaged);
+    const { code, stderr } = await project.run(["gc", "--delete"]);
+    assertEquals(code, 1, stderr);
+    assertStringIncludes(stderr, "lock/toy.smoke.lock must be intact, and is not");
+    assertEquals(filesOf(project), before);
+  }
+});
+
 Deno.test("a folder's list that is lost is not taken for an empty folder", async () => {
   using project = await replaced();
   const lock = project.read("lock/toy.smoke.lock");
