@@ -93,7 +93,9 @@ const SPECS = {
     ],
   },
   gc: {
-    summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
+    summary:
+      "say what of the store no run, no tag and none of this project's locks needs, by stage; " +
+      "with --delete remove it",
   },
   tag: {
     summary: "keep a run under a name; without one, list the tags",
