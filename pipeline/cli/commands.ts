@@ -93,7 +93,9 @@ const SPECS = {
     ],
   },
   gc: {
-    summary: "say what of the store no run, tag or lock needs, by stage; with --delete remove it",
+    summary:
+      "say what of the store no run, no tag and none of this project's locks needs, by stage; " +
+      "with --delete remove it",
   },
   tag: {
     summary: "keep a run under a name; without one, list the tags",
@@ -375,9 +377,8 @@ export const FLAGS = {
   },
   include: {
     argument: ON_REQUEST.join("|"),
-    help:
-      "remove this too, which nothing can make again: states that interrupted instances go on " +
-      "from, files that were set aside",
+    help: "remove this too: states that interrupted instances go on from and files that were set " +
+      "aside, which nothing can make again; what interrupted runs finished",
     commands: ["gc"],
     repeated: true,
     values: ON_REQUEST,

@@ -19,6 +19,7 @@ import {
 } from "../run/publish.ts";
 import type { RunOutcome } from "../run/run.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
+import { dropInterrupted } from "../store/claims.ts";
 import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
@@ -172,6 +173,8 @@ export async function finish(
     ...(digest !== undefined ? { lock: digest } : {}),
   };
   if (writeLatest(record, session.store)) changed = true;
+  // All that they finished of this run is in its record now.
+  if (whole) await dropInterrupted(session.name, session.store);
   await tracePage(session, { changed });
   return agrees;
 }

@@ -77,16 +77,17 @@ async function carryOut(request: Request): Promise<number> {
     if (event.event !== "cached") said.push(event);
     listener(event);
   };
-  let failed = 1, hadNothingToDo = false;
+  let failed = 1, hadNothingToDo = false, isInterrupted = true;
   try {
     const ended = await runSession({ ...request, listener: watched, session, pages, progress });
     failed = ended.failed;
+    isInterrupted = ended.code === INTERRUPTED;
     hadNothingToDo = pages !== undefined && ended.code === 0;
     return ended.code;
   } finally {
     // Until then what is being uploaded is claimed.
     const traffic = session.cached && await settleCache(session.cached, request.signal);
-    await begun?.end();
+    await begun?.end({ isInterrupted });
     if (traffic !== undefined) listener({ event: "note", message: traffic });
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     listener({ event: "summary", ...progress.counts, failed, seconds });
@@ -108,9 +109,9 @@ async function begin(quick: Session, options: Options) {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
   });
-  const end = async () => {
+  const end = async (how: { readonly isInterrupted: boolean }) => {
     live.close();
-    await session.claims.close();
+    await session.claims.close(how);
     held.release();
   };
   return { session, live, end };

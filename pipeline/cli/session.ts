@@ -5,7 +5,8 @@
  */
 import { join, resolve } from "node:path";
 import type { Bundle } from "../key/bundle_format.ts";
-import { codeDigests, loadBundles } from "../store/code.ts";
+import { codeDigests, hasModules, loadBundles } from "../store/code.ts";
+import { commandBundle } from "../store/command_code.ts";
 import { type Ingredients, keyOnBackend, stageIngredients } from "../key/ingredients.ts";
 import { type Graph, type Instance, select } from "../plan/graph.ts";
 import { type LatestRun, readLatest } from "../store/latest.ts";
@@ -19,6 +20,7 @@ import { sealedOutputs } from "../store/artifact_store.ts";
 import { Claims } from "../store/claims.ts";
 import { checkPublishPaths } from "../run/publish.ts";
 import { statOf } from "../files.ts";
+import type { Stage } from "../stage.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { type OpenOptions, openStoreWithCache } from "./cache.ts";
@@ -39,6 +41,8 @@ export interface Session extends Wiring {
   readonly claims: Claims;
   readonly outputs: string;
   readonly bundles: ReadonlyMap<string, Bundle>;
+  /** Writes what of the bundles is gone from the store since: until it is claimed, it can be removed. */
+  readonly keepCodeAgain: () => Promise<void>;
   readonly executor: Executor;
   /** The backend that was asked for, where that matters. */
   readonly asked: BackendChoice;
@@ -139,9 +143,10 @@ export async function openSession(
     ...wiring,
     ...planned,
     ...opened,
-    claims: new Claims(opened.store),
+    claims: new Claims(opened.store, name),
     outputs,
     bundles,
+    keepCodeAgain: () => keepCodeAgain(project.root, [...used.values()], store),
     executor,
     asked,
     platform,
@@ -150,6 +155,16 @@ export async function openSession(
     secondsOf,
     estimate: estimate(planned.decisions, secondsOf, options.jobs),
   };
+}
+
+async function keepCodeAgain(
+  root: string,
+  used: readonly Stage[],
+  store: LocalStore,
+): Promise<void> {
+  const modules = new Set(used.filter(({ command }) => !command).map(({ name }) => name));
+  await loadBundles(root, [...modules], store);
+  for (const { command } of used) if (command) commandBundle({ command, root, store });
 }
 
 /** The keys that a numeric result has on the backends that are accepted besides. */
@@ -196,6 +211,7 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
     const latest = readLatest(name, store);
     for (const key of Object.values(latest?.keys ?? {})) claims.claim(key);
     for (const bundle of session.bundles.values()) {
+      if (!hasModules(store, bundle)) await session.keepCodeAgain();
       for (const digest of codeDigests(store, bundle)) claims.claim(digest);
     }
     const planned = await planGraph(

@@ -80,7 +80,7 @@ async function keep(
     );
   }
   const held = holdForRun(store);
-  const claims = new Claims(store);
+  const claims = new Claims(store, of);
   try {
     return await claims.keep(async () => {
       const run = readLatest(of, store)!;

@@ -8,7 +8,7 @@ import { LockstepError } from "../errors.ts";
 import { entriesBelow, lookAt, readText, sortedEntries } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import { OWNER_FILE } from "../run/executor.ts";
-import { readClaims } from "../store/claims.ts";
+import { interruptedClaims, readClaims } from "../store/claims.ts";
 import { currentCode } from "../store/code.ts";
 import type { LatestRun } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
@@ -50,23 +50,30 @@ export interface Request {
  */
 export async function findGarbage({ root, store, latest, include }: Request): Promise<Garbage> {
   const { claimed, dead } = await readClaims(store);
+  const interrupted = include.includes("interrupted") ? [] : dead.flatMap(interruptedClaims);
   const roots = readRoots({ root, workspace: store, latest });
   const traces = readTraces(store);
   const wanted = [roots.runs, roots.tags, roots.locks].flatMap((by) => [...by.values()].flat());
   // What is behind a published file is kept only where its run is.
-  const keys = new Set([...keysReached([...wanted, ...claimed], traces), ...roots.published]);
+  const keys = new Set([
+    ...keysReached([...wanted, ...claimed, ...interrupted], traces),
+    ...roots.published,
+  ]);
   const results = await sortResults(store, traces, keys);
   const own = new Set([...keys, ...roots.failed]);
-  const onRequest = [...await checkpoints(store, claimed), ...asides(store)];
+  const onRequest = [
+    ...await checkpoints(store, claimed),
+    ...asides(store),
+    ...dead.map((path) => sized("interrupted", path)),
+  ];
   const goes = (item: Item) => include.includes(item.kind);
   const items = [
     ...results.items,
-    ...code(store, claimed),
+    ...code(store, new Set([...claimed, ...interrupted])),
     ...certificates(store, keys),
     ...logs(store, new Set([...own, ...onRequest.map(({ path }) => nameOf(path) as Sha256)])),
     ...await scratch(store),
     ...await incoming(store),
-    ...dead.map((path) => sized("claims", path)),
     ...onRequest.filter(goes),
   ];
   const going = new Set(items.map(({ path }) => path));
@@ -179,12 +186,9 @@ function logs(store: LocalStore, kept: ReadonlySet<Sha256>): Item[] {
 /** What killed processes left. */
 async function scratch(store: LocalStore): Promise<Item[]> {
   const items: Item[] = [];
-  // What was being fetched is held under its digest.
-  for (const [folder, lock] of [["scratch", ""], ["incoming", "incoming-"]] as const) {
-    for (const { name } of sortedEntries(join(store.root, folder))) {
-      if (await isLocked(locksFolder(store), lock + name)) continue;
-      items.push(sized("scratch", join(store.root, folder, name)));
-    }
+  for (const { name } of sortedEntries(join(store.root, "scratch"))) {
+    if (await isLocked(locksFolder(store), name)) continue;
+    items.push(sized("scratch", join(store.root, "scratch", name)));
   }
   return items;
 }

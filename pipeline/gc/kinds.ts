@@ -4,8 +4,8 @@
  * @module
  */
 
-/** What goes only where it is asked for: nothing can make it again. */
-export const ON_REQUEST = ["checkpoints", "aside"] as const;
+/** What goes only where it is asked for: nothing can make it again, or it is work to go on from. */
+export const ON_REQUEST = ["checkpoints", "aside", "interrupted"] as const;
 
 /** What a file or folder is. */
 export type Kind =
@@ -17,7 +17,6 @@ export type Kind =
   | "scratch"
   | "incoming"
   | "remembered"
-  | "claims"
   | (typeof ON_REQUEST)[number];
 
 /** One file or folder that can go. */

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
-import { lookAt, sortedEntries } from "../files.ts";
+import { lookAt, readText, sortedEntries } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readPublications } from "../run/publish.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
@@ -77,6 +77,14 @@ function lockNames(root: string): string[] {
 }
 
 function lockedKeys(root: string, name: string): Sha256[] {
-  return [...readLock(join(root, name), name)?.values() ?? []]
-    .flatMap(({ key }) => key === undefined ? [] : [key]);
+  const path = join(root, name);
+  const lock = readLock(path, name);
+  if (lock === undefined) return [];
+  if (lock.size === 0 || !readText(path)?.startsWith("#")) {
+    throw new LockstepError(
+      `Cannot tell what is to be kept: ${name} must be intact, and is not: it must begin with what it ` +
+        'is of, and hold results; restore the file, or run "deno task reproduce" to write it again',
+    );
+  }
+  return [...lock.values()].flatMap(({ key }) => key === undefined ? [] : [key]);
 }

@@ -217,7 +217,12 @@ export async function keepCode(
 export function holdsCode(workspace: Workspace, bundle: Modules): boolean {
   if (!isWhole(workspace, bundle.code) || !lookAt(mapPath(workspace, bundle.code))) return false;
   if (bundle.packages === undefined) return true;
-  if (!isWhole(workspace, bundle.packages)) return false;
+  return hasModules(workspace, bundle);
+}
+
+/** Whether a bundle's modules are there; of its manifest, whether that is whole. */
+export function hasModules(workspace: Workspace, bundle: Modules): boolean {
+  if (bundle.packages !== undefined && !isWhole(workspace, bundle.packages)) return false;
   return codeDigests(workspace, bundle).every((digest) =>
     lookAt(codePath(workspace, digest)) !== undefined
   );

@@ -7,6 +7,8 @@ import { holdOffRemovalToRead } from "../../pipeline/store/removal_lock.ts";
 import { collect } from "../../pipeline/gc/collect.ts";
 import { findGarbage } from "../../pipeline/gc/garbage.ts";
 import { auditStore } from "../../pipeline/views/audit.ts";
+import { parseOptions } from "../../pipeline/cli/options.ts";
+import { openSession, sealed } from "../../pipeline/cli/session.ts";
 import { projectAt, reproduceHere } from "../rig/in_process.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
@@ -80,7 +82,7 @@ Deno.test("what a run has claimed stays while it goes on, and no longer", async 
   try {
     const keys = await keysOf();
     assertEquals(keys.length, 5);
-    const claims = new Claims(store);
+    const claims = new Claims(store, "toy.smoke");
     const steps = keys.find((key) => store.catalog.trace(key)?.stage === "steps")!;
     await claims.keep(() => claims.claim(steps as never));
     assertEquals((await keysOf()).includes(steps), false);
@@ -96,7 +98,7 @@ Deno.test("nothing is removed between what a run puts into the store and its tra
   using project = toyProject();
   await reproduceHere(toy(project));
   const store = new LocalStore(project.path("outputs/store"));
-  const claims = new Claims(store);
+  const claims = new Claims(store, "toy.smoke");
   const order: string[] = [];
   try {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -122,6 +124,28 @@ Deno.test("nothing is removed between what a run puts into the store and its tra
     assertEquals(readLatest("toy.smoke", store)?.profile, "smoke");
   } finally {
     await claims.close();
+    store.close();
+  }
+});
+
+Deno.test("code that goes before a run claims it is kept again", async () => {
+  using project = toyProject();
+  const options = parseOptions(["reproduce", "--backend", "wasm"]);
+  const quick = await openSession(toy(project), options);
+  const { store } = quick;
+  try {
+    // As if it had been collected between its modules and the record that names them.
+    const folder = project.path("outputs/store/code");
+    for (const { name } of Deno.readDirSync(folder)) Deno.removeSync(`${folder}/${name}`);
+    const session = await sealed(quick, options);
+    for (const { code } of session.bundles.values()) {
+      assert(Deno.statSync(`${folder}/${code}`).isFile);
+    }
+    const request = { root: project.root, store, latest: Infinity, include: [] };
+    const { removed } = await collect(request);
+    assertEquals(removed.filter(({ kind }) => kind === "code"), []);
+  } finally {
+    await quick.claims.close();
     store.close();
   }
 });

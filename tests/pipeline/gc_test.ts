@@ -193,7 +193,9 @@ Deno.test("checkpoints and set-aside files go only where they are asked for, log
   // A process is fetching one of them.
   const fetching = await tryLock(join(store, "locks"), `incoming-${key("f")}`);
   assert(isHeld(fetching));
-  const { sum } = await gc(project, "--delete");
+  const { items, sum } = await gc(project, "--delete");
+  const paths = items.map(({ path }) => path);
+  assertEquals(paths, [...new Set(paths)], "each is listed once");
   assertEquals(sum, { ...sum, onRequest: { files: 2, bytes: 18 } } as Line);
   fetching.release();
   assertEquals(there().map((path) => path.slice(store.length + 1)).sort(), [
@@ -297,6 +299,21 @@ Deno.test("results that came from a cache are kept without what was not fetched 
   assertEquals((await second.run(["pull", ...cache])).code, 0);
   assertEquals((await gc(second, "--delete")).items, []);
   assertEquals((await second.run(["export", "--format", "sbom", "--to", "bom.json"])).code, 0);
+});
+
+Deno.test("where a lock is empty or without its head, nothing is removed", async () => {
+  using project = await replaced();
+  const lock = project.read("lock/toy.smoke.lock");
+  const before = filesOf(project);
+  for (
+    const damaged of ["", lock.slice(0, lock.indexOf("\n") + 1), lock.slice(lock.indexOf("\n") + 1)]
+  ) {
+    project.write("lock/toy.smoke.lock", damaged);
+    const { code, stderr } = await project.run(["gc", "--delete"]);
+    assertEquals(code, 1, stderr);
+    assertStringIncludes(stderr, "lock/toy.smoke.lock must be intact, and is not");
+    assertEquals(filesOf(project), before);
+  }
 });
 
 Deno.test("a folder's list that is lost is not taken for an empty folder", async () => {

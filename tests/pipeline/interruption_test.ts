@@ -85,6 +85,41 @@ Deno.test("Ctrl-C ends a stage of 100 s at once, keeps finished work and says ho
   ]);
 });
 
+for (const end of ["SIGINT", "SIGKILL"] as const) {
+  Deno.test(`gc keeps what a run finished that ${end} ended, until a whole run of it has finished`, async () => {
+    using project = toyProject();
+    const child = project.start(["reproduce", "--set", "steps.delayMs=100000"]);
+    await waitFor(project, 2);
+    child.kill(end);
+    await finish(child);
+    const collect = async (...args: string[]) => {
+      const { code, stdout, stderr } = await project.run(["gc", "--delete", ...args]);
+      assertEquals(code, 0, stdout + stderr);
+      return stdout;
+    };
+    const claims = () => [...Deno.readDirSync(project.path("outputs/store/claims"))].length;
+    assertStringIncludes(await collect(), "kept: 2 results");
+    assertEquals(claims(), 1);
+    const part = ["--only", "word/ann"];
+    assertEquals(await project.executed(...part), []);
+    assertEquals(claims(), 1, "a part of a run leaves them");
+    assertStringIncludes(await collect(), "kept: 2 results");
+    assertEquals((await project.executed()).length, 5);
+    assertEquals(claims(), 0);
+  });
+}
+
+Deno.test("what an interrupted run finished goes where it is asked for", async () => {
+  using project = toyProject();
+  const child = project.start(["reproduce", "--set", "steps.delayMs=100000"]);
+  await waitFor(project, 2);
+  child.kill("SIGKILL");
+  await finish(child);
+  const { stdout } = await project.run(["gc", "--delete", "--include", "interrupted"]);
+  assertStringIncludes(stdout, "kept: 0 results");
+  assertEquals([...Deno.readDirSync(project.path("outputs/store/claims"))], []);
+});
+
 Deno.test("a checkpoint folder in which nothing was saved does not stay behind", async () => {
   using project = toyProject();
   const folder = project.path("outputs/store/checkpoints");
