@@ -226,13 +226,22 @@ Deno.test("a server that answers only with errors is asked a bounded number of t
   assert(server.asked.length <= 8, `${server.asked.length} requests to a server that refuses`);
 });
 
-Deno.test("an address with a password is refused, and the password is not printed", async () => {
+Deno.test("an address with a password is refused, and the password is not printed, scheme or none", async () => {
   using project = toyProject();
-  for (const url of ["https://ann:secret@example.org/c", "ftp://ann:secret@example.org/c"]) {
-    for (const [args, env] of [[["--cache", url], {}], [[], { LOCKSTEP_CACHE: url }]] as const) {
+  const urls = [
+    ...["https://ann:secret@example.org/c", "ftp://ann:secret@example.org/c"],
+    ...["ann:secret@example.org/c", "s3:ann:secret@bucket", "ann:sec\nret:secret@bucket"],
+  ];
+  for (const url of urls) {
+    for (
+      const [args, env] of [
+        ...[[["--cache", url], {}], [[], { LOCKSTEP_CACHE: url }]] as const,
+        [["--json"], { LOCKSTEP_CACHE: url }] as const,
+      ]
+    ) {
       const { code, stdout, stderr } = await project.run(["plan", ...args], env);
       assertEquals(code, 2);
-      assertStringIncludes(stderr, "Cannot use --cache");
+      assertStringIncludes(stdout + stderr, "Cannot use --cache");
       assert(!(stdout + stderr).includes("secret"), stderr);
     }
   }
