@@ -206,8 +206,10 @@ Deno.test("a cache that can't be reached fails nothing, and is named once", asyn
   const ended = await reproduce(project, "--cache", closed.url, "--push");
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
   assertEquals(executed(ended), TOY);
-  const [first, ...rest] = notes(ended).filter((note) => note.includes("is left out for a while"));
-  assertMatch(first!, /^the cache http:\S+ is left out .*onnection refused/);
+  const [first, ...rest] = notes(ended).filter((note) =>
+    note.includes("what is missing is made here")
+  );
+  assertMatch(first!, /^the cache http:\S+ .*onnection refused/);
   assertEquals(rest, []);
   assert(notes(ended).some((note) => note.includes("7 results could not be put there")));
 });
@@ -268,6 +270,19 @@ Deno.test("push puts a run there, pull fetches all of it, and then nothing is mi
   assertEquals(await second.executed(), []);
   const audit = await second.run(["audit", "--json"]);
   assertStringIncludes(audit.stdout, '"elsewhere":0');
+});
+
+Deno.test("pull and plan say that a cache can't be reached, and pull fails", async () => {
+  using project = toyProject();
+  const closed = new CacheServer();
+  await closed[Symbol.asyncDispose]();
+  const cache = ["--cache", closed.url];
+  const pulled = await project.run(["pull", ...cache]);
+  assertEquals(pulled.code, 1, pulled.stdout);
+  assertStringIncludes(unwrapped(pulled.stdout), "7 unknown, since the cache could not be asked");
+  assertMatch(unwrapped(pulled.stderr), /note: the cache http:\S+ .*onnection refused/);
+  const planned = await project.run(["plan", "--json", ...cache, "--only", "word/ann"]);
+  assertEquals(notes(planned).filter((note) => /could not be asked/.test(note)).length, 1);
 });
 
 Deno.test("plan says what the cache has, and writes none of it", async () => {
