@@ -230,6 +230,23 @@ Deno.test("an S3 key comes whole from the environment, or whole from a profile",
   );
 });
 
+Deno.test("an S3 endpoint that is empty counts as none, and one that is no URL is refused by name", () => {
+  const none = { HOME: temporaryFolder() };
+  const empty = { AWS_ENDPOINT_URL_S3: "", AWS_ENDPOINT_URL: "", AWS_REGION: "", AWS_PROFILE: "" };
+  assertEquals(s3Settings({ ...none, ...empty }), { region: "us-east-1" });
+  const other = { AWS_ENDPOINT_URL_S3: "", AWS_ENDPOINT_URL: "http://localhost:9000" };
+  assertEquals(s3Settings({ ...none, ...other }).endpoint, "http://localhost:9000");
+  for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
+    for (const value of ["nonsense", "localhost:9000", "http://ann:secret@localhost"]) {
+      assertThrows(
+        () => s3Settings({ ...none, [name]: value }),
+        ConfigError,
+        `Cannot use ${name}: it must be a URL`,
+      );
+    }
+  }
+});
+
 Deno.test("a name and a password come from the line of a host in .netrc", () => {
   const text = "# ours\nmachine a.org login ann password s#1\nmachine b.org\n  login bob\n" +
     "  password two\ndefault login guest password none\n";
