@@ -122,14 +122,15 @@ export class Requests {
    * @throws {CacheTrouble}
    */
   async ask<T>(call: Call, use: (answer: Answer) => Promise<T>): Promise<T | undefined> {
-    const { url, method, headers } = await this.#remote.sign(call);
+    const { url, headers, ...rest } = await this.#remote.sign(call);
     // What is on the way is compared byte by byte.
     headers.set("accept-encoding", "identity");
     const dog = new Watchdog(this.#limits);
     try {
-      const response = await fetch(url, { method, headers, signal: dog.signal })
+      const response = await fetch(url, { ...rest, headers, signal: dog.signal })
         .catch((error) => dog.bark(error));
       try {
+        refuseRedirect(response);
         if (isNone(response.status)) return undefined;
         requireDone(response.status);
         dog.answered();
@@ -159,6 +160,7 @@ export class Requests {
       const response = await fetch(call.url, { ...call, body: text, signal: dog.signal })
         .catch((error) => dog.bark(error));
       await response.body?.cancel().catch(() => {});
+      refuseRedirect(response);
       return response.status;
     } finally {
       dog.close();
@@ -204,6 +206,14 @@ export class Requests {
       dog.close();
     }
   }
+}
+
+/** @throws {CacheTrouble} If an answer is a redirect that was not followed. */
+function refuseRedirect({ status, headers }: Response): void {
+  if (status < 300 || status >= 400) return;
+  // The rest of the address may be signed.
+  const to = URL.parse(headers.get("location") ?? "")?.origin ?? "another address";
+  throw new CacheTrouble(`it redirects to ${to} (status ${status})`, "refused");
 }
 
 function isNone(status: number): boolean {
