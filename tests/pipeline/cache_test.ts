@@ -333,7 +333,7 @@ Deno.test("with --trusted only what a trusted key signed is taken, also of what 
   const pushed = await signer.run(["push", ...cache, "--key", ann.own]);
   assertStringIncludes(pushed.stdout, "7 results put there");
   const before = new Map(server.content);
-  const again = await signer.run(["push", ...cache, "--key", bob.own]);
+  const again = await signer.run(["push", ...cache, "--key", ann.own]);
   assertStringIncludes(unwrapped(again.stdout), "7 there before");
   assertEquals(server.content, before);
   using trusting = toyProject();
@@ -349,6 +349,25 @@ Deno.test("with --trusted only what a trusted key signed is taken, also of what 
   assertEquals(executed(careful), TOY, "what was taken unchecked counts for nothing then");
   assertStringIncludes(damaged(careful).join(), "no trusted key signed it");
   assertEquals((await careless.run(["audit"])).code, 0);
+});
+
+Deno.test("an envelope whose signature is not ours keeps no signed trace out, and ours stays", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const ann = await keys(project, "ann");
+  await project.executed();
+  const push = async () =>
+    unwrapped((await project.run(["push", "--cache", server.url, "--key", ann.own])).stdout);
+  for (const [path] of tracesOf(server)) {
+    const payload = server.content.get(path)!.toBase64();
+    const envelope = {
+      ...{ payload, payloadType: "application/vnd.lockstep.trace" },
+      signatures: [{ keyid: "a".repeat(64), sig: btoa("junk") }],
+    };
+    server.content.set(path, new TextEncoder().encode(JSON.stringify(envelope)));
+  }
+  assertStringIncludes(await push(), "7 results put there");
+  assertStringIncludes(await push(), "7 there before");
 });
 
 Deno.test("a signed trace that is another key's, or altered, is not taken", async () => {
