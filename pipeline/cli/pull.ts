@@ -15,7 +15,7 @@ import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { reading, withSession } from "./session.ts";
 
-/** Pulls; 1 if something that the cache should have could not be fetched. */
+/** Pulls; 1 if something that the cache should have could not be fetched, or it could not be asked. */
 export async function pull(project: Project, options: Options, print: Print): Promise<number> {
   // Asked for before anything is read: without one there is nothing to pull from.
   if (options.cache === undefined) await openCache(options, reading(options, print));
@@ -28,11 +28,12 @@ export async function pull(project: Project, options: Options, print: Print): Pr
           if (decision.action === "cached") session.claims.claim(decision.key);
         }
       });
-      const { here, lost, missing } = await fetchAll(session.decisions, cached);
+      const { here, lost, missing, unknown } = await fetchAll(session.decisions, cached);
       const { blobs, bytes } = cached.traffic;
       const cache = cached.cache.name;
       if (options.json) {
-        print(JSON.stringify({ event: "pulled", cache, here, lost, missing, blobs, bytes }));
+        const counts = { here, lost, missing, unknown, blobs, bytes };
+        print(JSON.stringify({ event: "pulled", cache, ...counts }));
       } else {
         const parts = [
           `${here} of ${counted(session.decisions.size, "instance")} here`,
@@ -40,9 +41,10 @@ export async function pull(project: Project, options: Options, print: Print): Pr
         ];
         if (lost > 0) parts.push(`${lost} could not be fetched whole`);
         if (missing > 0) parts.push(`${missing} not in the cache; a run makes them`);
+        if (unknown > 0) parts.push(`${unknown} unknown, since the cache could not be asked`);
         wrapping(print)(`${cache}: ${parts.join("; ")}`);
       }
-      return lost > 0 ? 1 : 0;
+      return lost + unknown > 0 ? 1 : 0;
     } finally {
       held.release();
     }
@@ -50,10 +52,13 @@ export async function pull(project: Project, options: Options, print: Print): Pr
 }
 
 async function fetchAll(decisions: ReadonlyMap<Instance, Decision>, store: CachedStore) {
-  const counts = { here: 0, lost: 0, missing: 0 };
+  const counts = { here: 0, lost: 0, missing: 0, unknown: 0 };
+  // What waits for what could not be asked for has no key yet.
+  const isUnknown = (decision: Decision) =>
+    decision.action === "wait" ? store.unasked.size > 0 : store.unasked.has(decision.key);
   await Promise.all([...decisions.values()].map(async (decision) => {
     const trace = decision.action === "cached" ? await store.trace(decision.key) : undefined;
-    if (!trace) return counts.missing++;
+    if (!trace) return counts[isUnknown(decision) ? "unknown" : "missing"]++;
     const states = await Promise.all(namedBy(trace).map((named) => store.checkOutput(named)));
     counts[states.every((state) => state === "ok") ? "here" : "lost"]++;
   }));

@@ -22,10 +22,11 @@ export function signaturesBy({ key, trusted }: SigningOptions): Signatures {
   return {
     unwrap(text) {
       const envelope = toEnvelope(text);
-      return envelope
-        ? { text: payloadOf(envelope.payload), isSigned: true }
-        : { text, isSigned: false };
+      return envelope ? payloadOf(envelope.payload) : text;
     },
+    isOurs: async (text) =>
+      key !== undefined && await isSignedBy(key, text) ||
+      await signerOf(text, trusted ?? []) !== undefined,
     ...(key === undefined ? {} : {
       sign: async (text) => `${JSON.stringify(await sign(text, key, { type: TRACE_TYPE }))}\n`,
     }),
@@ -41,6 +42,15 @@ function payloadOf(payload: string): string {
   } catch {
     return "";
   }
+}
+
+/** Whether a private key signed a text: what Ed25519 signs again has the same signature. */
+async function isSignedBy(key: SigningKey, text: string): Promise<boolean> {
+  const envelope = toEnvelope(text);
+  if (envelope?.payloadType !== TRACE_TYPE) return false;
+  const again = await sign(payloadOf(envelope.payload), key, { type: TRACE_TYPE });
+  return envelope.payload === again.payload &&
+    envelope.signatures.some(({ sig }) => sig === again.signatures[0]!.sig);
 }
 
 async function signerOf(text: string, trusted: readonly PublicKey[]): Promise<string | undefined> {

@@ -206,8 +206,10 @@ Deno.test("a cache that can't be reached fails nothing, and is named once", asyn
   const ended = await reproduce(project, "--cache", closed.url, "--push");
   assertEquals(ended.code, 0, ended.stdout + ended.stderr);
   assertEquals(executed(ended), TOY);
-  const [first, ...rest] = notes(ended).filter((note) => note.includes("is left out for a while"));
-  assertMatch(first!, /^the cache http:\S+ is left out .*onnection refused/);
+  const [first, ...rest] = notes(ended).filter((note) =>
+    note.includes("what is missing is made here")
+  );
+  assertMatch(first!, /^the cache http:\S+ .*onnection refused/);
   assertEquals(rest, []);
   assert(notes(ended).some((note) => note.includes("7 results could not be put there")));
 });
@@ -226,13 +228,22 @@ Deno.test("a server that answers only with errors is asked a bounded number of t
   assert(server.asked.length <= 8, `${server.asked.length} requests to a server that refuses`);
 });
 
-Deno.test("an address with a password is refused, and the password is not printed", async () => {
+Deno.test("an address with a password is refused, and the password is not printed, scheme or none", async () => {
   using project = toyProject();
-  for (const url of ["https://ann:secret@example.org/c", "ftp://ann:secret@example.org/c"]) {
-    for (const [args, env] of [[["--cache", url], {}], [[], { LOCKSTEP_CACHE: url }]] as const) {
+  const urls = [
+    ...["https://ann:secret@example.org/c", "ftp://ann:secret@example.org/c"],
+    ...["ann:secret@example.org/c", "s3:ann:secret@bucket", "ann:sec\nret:secret@bucket"],
+  ];
+  for (const url of urls) {
+    for (
+      const [args, env] of [
+        ...[[["--cache", url], {}], [[], { LOCKSTEP_CACHE: url }]] as const,
+        [["--json"], { LOCKSTEP_CACHE: url }] as const,
+      ]
+    ) {
       const { code, stdout, stderr } = await project.run(["plan", ...args], env);
       assertEquals(code, 2);
-      assertStringIncludes(stderr, "Cannot use --cache");
+      assertStringIncludes(stdout + stderr, "Cannot use --cache");
       assert(!(stdout + stderr).includes("secret"), stderr);
     }
   }
@@ -259,6 +270,19 @@ Deno.test("push puts a run there, pull fetches all of it, and then nothing is mi
   assertEquals(await second.executed(), []);
   const audit = await second.run(["audit", "--json"]);
   assertStringIncludes(audit.stdout, '"elsewhere":0');
+});
+
+Deno.test("pull and plan say that a cache can't be reached, and pull fails", async () => {
+  using project = toyProject();
+  const closed = new CacheServer();
+  await closed[Symbol.asyncDispose]();
+  const cache = ["--cache", closed.url];
+  const pulled = await project.run(["pull", ...cache]);
+  assertEquals(pulled.code, 1, pulled.stdout);
+  assertStringIncludes(unwrapped(pulled.stdout), "7 unknown, since the cache could not be asked");
+  assertMatch(unwrapped(pulled.stderr), /note: the cache http:\S+ .*onnection refused/);
+  const planned = await project.run(["plan", "--json", ...cache, "--only", "word/ann"]);
+  assertEquals(notes(planned).filter((note) => /could not be asked/.test(note)).length, 1);
 });
 
 Deno.test("plan says what the cache has, and writes none of it", async () => {
@@ -309,7 +333,7 @@ Deno.test("with --trusted only what a trusted key signed is taken, also of what 
   const pushed = await signer.run(["push", ...cache, "--key", ann.own]);
   assertStringIncludes(pushed.stdout, "7 results put there");
   const before = new Map(server.content);
-  const again = await signer.run(["push", ...cache, "--key", bob.own]);
+  const again = await signer.run(["push", ...cache, "--key", ann.own]);
   assertStringIncludes(unwrapped(again.stdout), "7 there before");
   assertEquals(server.content, before);
   using trusting = toyProject();
@@ -325,6 +349,25 @@ Deno.test("with --trusted only what a trusted key signed is taken, also of what 
   assertEquals(executed(careful), TOY, "what was taken unchecked counts for nothing then");
   assertStringIncludes(damaged(careful).join(), "no trusted key signed it");
   assertEquals((await careless.run(["audit"])).code, 0);
+});
+
+Deno.test("an envelope whose signature is not ours keeps no signed trace out, and ours stays", async () => {
+  await using server = await filled();
+  using project = toyProject();
+  const ann = await keys(project, "ann");
+  await project.executed();
+  const push = async () =>
+    unwrapped((await project.run(["push", "--cache", server.url, "--key", ann.own])).stdout);
+  for (const [path] of tracesOf(server)) {
+    const payload = server.content.get(path)!.toBase64();
+    const envelope = {
+      ...{ payload, payloadType: "application/vnd.lockstep.trace" },
+      signatures: [{ keyid: "a".repeat(64), sig: btoa("junk") }],
+    };
+    server.content.set(path, new TextEncoder().encode(JSON.stringify(envelope)));
+  }
+  assertStringIncludes(await push(), "7 results put there");
+  assertStringIncludes(await push(), "7 there before");
 });
 
 Deno.test("a signed trace that is another key's, or altered, is not taken", async () => {

@@ -19,11 +19,19 @@ import { temporaryFolder } from "../rig/temporary.ts";
 const CONTENT = new Uint8Array(3 << 20).map((_, index) => index * 31 + (index >> 8));
 const WANTED = { sha256: sha256(CONTENT), bytes: CONTENT.length };
 const PATH = `/cas/${WANTED.sha256}`;
+const TRACE = {
+  ...{ key: sha256("k"), instance: "a", stage: "a", run: "a.b", ingredients: {}, sources: {} },
+  ...{ outputs: {}, metrics: {}, started: "", seconds: 0, machine: {} },
+};
 
-async function cacheAt(url: string, limits: Partial<Limits> = {}) {
+async function cacheAt(
+  url: string,
+  limits: Partial<Limits> = {},
+  variables: Record<string, string> = {},
+) {
   const notes: string[] = [], refused: string[] = [];
   const cache = new RemoteCache(
-    await openRemote(parseAddress(url), {}),
+    await openRemote(parseAddress(url), variables),
     {
       onNote: (note) => notes.push(note),
       onRefused: (path, why) => refused.push(`${path} ${why}`),
@@ -160,6 +168,25 @@ Deno.test("a breaker opens after failures in a row, and closes with an answer", 
   assertEquals(said, ["e"]);
 });
 
+Deno.test("an S3 server's redirect is refused and named, and no other host is sent the session's token", async () => {
+  await using other = new CacheServer();
+  await using server = new CacheServer();
+  server.misbehave = () =>
+    new Response(null, { status: 307, headers: { location: `${other.url}/x?secret` } });
+  const { cache, notes } = await cacheAt("s3://bucket", {}, {
+    ...{ AWS_ENDPOINT_URL: server.url, AWS_SESSION_TOKEN: "token" },
+    ...{ AWS_ACCESS_KEY_ID: "A", AWS_SECRET_ACCESS_KEY: "B" },
+  });
+  assertEquals(await cache.trace(sha256("k")), "unknown");
+  assertEquals(await cache.putTrace(TRACE), "failed");
+  assertEquals(other.asked, []);
+  assert(server.asked.length > 0);
+  assertEquals(
+    notes.filter((note) => note.endsWith(`it redirects to ${other.url} (status 307)`)).length,
+    2,
+  );
+});
+
 Deno.test("two who send the first trace of a key at once leave one of them there", async () => {
   await using server = new CacheServer();
   // A server that knows no conditions on what it writes says so.
@@ -168,14 +195,10 @@ Deno.test("two who send the first trace of a key at once leave one of them there
       ? new Response(null, { status: 501 })
       : undefined;
   const { cache } = await cacheAt(server.url);
-  const trace = {
-    ...{ key: sha256("k"), instance: "a", stage: "a", run: "a.b", ingredients: {}, sources: {} },
-    ...{ outputs: {}, metrics: {}, started: "", seconds: 0, machine: {} },
-  };
-  assertEquals(await cache.putTrace(trace), "put");
+  assertEquals(await cache.putTrace(TRACE), "put");
   server.misbehave = ({ method }) =>
     method === "PUT" ? new Response(null, { status: 412 }) : undefined;
-  assertEquals(await cache.putTrace({ ...trace, key: sha256("l") }), "there");
+  assertEquals(await cache.putTrace({ ...TRACE, key: sha256("l") }), "there");
 });
 
 Deno.test("an address is a URL of a server or a bucket, as it is or with a slash at its end", () => {
@@ -228,6 +251,23 @@ Deno.test("an S3 key comes whole from the environment, or whole from a profile",
     ConfigError,
     "one is missing",
   );
+});
+
+Deno.test("an S3 endpoint that is empty counts as none, and one that is no URL is refused by name", () => {
+  const none = { HOME: temporaryFolder() };
+  const empty = { AWS_ENDPOINT_URL_S3: "", AWS_ENDPOINT_URL: "", AWS_REGION: "", AWS_PROFILE: "" };
+  assertEquals(s3Settings({ ...none, ...empty }), { region: "us-east-1" });
+  const other = { AWS_ENDPOINT_URL_S3: "", AWS_ENDPOINT_URL: "http://localhost:9000" };
+  assertEquals(s3Settings({ ...none, ...other }).endpoint, "http://localhost:9000");
+  for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
+    for (const value of ["nonsense", "localhost:9000", "http://ann:secret@localhost"]) {
+      assertThrows(
+        () => s3Settings({ ...none, [name]: value }),
+        ConfigError,
+        `Cannot use ${name}: it must be a URL`,
+      );
+    }
+  }
 });
 
 Deno.test("a name and a password come from the line of a host in .netrc", () => {

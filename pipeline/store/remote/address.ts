@@ -21,7 +21,7 @@ export function parseAddress(text: string): CacheAddress {
   if (url === null || !/^(https?|s3):$/.test(url.protocol) || url.host === "") {
     throw new UsageError(
       `Cannot use --cache ${
-        clip(text.replace(/\/\/.*@/, "//"))
+        clip(text.replace(/^.*@/s, ""))
       }: it must be a URL, http://…, https://… or s3://BUCKET/PREFIX`,
     );
   }

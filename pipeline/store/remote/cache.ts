@@ -27,7 +27,9 @@ export interface CacheListeners {
 /** How a cache's traces are signed, and whose signatures count. */
 export interface Signatures {
   /** The sealed trace in a text that may be signed, whoever signed it. */
-  unwrap(text: string): { readonly text: string; readonly isSigned: boolean };
+  unwrap(text: string): string;
+  /** Whether the key that signs, or a trusted one, signed a text. */
+  isOurs(text: string): Promise<boolean>;
   /** Signs a sealed trace. Absent where none is to be. */
   sign?(text: string): Promise<string>;
   /** The id of a trusted key that signed a text; absent where any trace is taken that holds together. */
@@ -38,7 +40,8 @@ export interface Signatures {
 
 /** Nothing is signed, and none is asked for. */
 const UNSIGNED: Signatures = {
-  unwrap: (text) => ({ text, isSigned: false }),
+  unwrap: (text) => text,
+  isOurs: () => Promise.resolve(false),
   isTrusted: () => true,
 };
 
@@ -98,7 +101,7 @@ export class RemoteCache {
       const signedBy = await this.signatures.check?.(text);
       if (!this.signatures.isTrusted(signedBy)) return this.#untrusted();
       try {
-        return receiveTrace(this.signatures.unwrap(text).text, {
+        return receiveTrace(this.signatures.unwrap(text), {
           ...{ key, from: this.name, ...(onBackend === undefined ? {} : { onBackend }) },
           ...(signedBy === undefined ? {} : { signedBy }),
         });
@@ -143,7 +146,7 @@ export class RemoteCache {
 
   /**
    * Puts a trace there, whose blobs have to be there. The first one of a key stays, unless it does not
-   * hold together, or is not signed and this one is.
+   * hold together, or this one is signed and no key of ours signed that one.
    */
   async putTrace(trace: Trace): Promise<"there" | "put" | "failed"> {
     const backend = trace.ingredients["platform.backend"] as Backend | undefined;
@@ -163,13 +166,12 @@ export class RemoteCache {
   ): Promise<"there" | "put" | "failed"> {
     const path = `ac/${key}`;
     const asked = { key, from: "", ...(onBackend === undefined ? {} : { onBackend }) };
-    const { sign, unwrap } = this.signatures;
+    const { sign, unwrap, isOurs } = this.signatures;
     const text = await (sign?.(sendTrace(trace)) ?? sendTrace(trace));
     const put = await this.#requests.attempt("write", async () => {
       const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
       if (there !== undefined) {
-        const known = unwrap(there);
-        if ((known.isSigned || !sign) && holdsTogether(known.text, asked)) return "there";
+        if (holdsTogether(unwrap(there), asked) && (!sign || await isOurs(there))) return "there";
       }
       const once: Record<string, string> = there === undefined && this.#writesOnce
         ? { "if-none-match": "*" }

@@ -42,6 +42,8 @@ export class CachedStore extends LocalStore {
   readonly cache: RemoteCache;
   readonly traffic: Traffic = { traces: 0, blobs: 0, bytes: 0 };
   readonly uploads: Uploads | undefined;
+  /** Keys that the cache could not be asked for. */
+  readonly unasked = new Set<Sha256>();
   readonly #isReading: boolean;
   /** What the cache was asked for. */
   readonly #asked = new Map<string, Promise<FoundTrace>>();
@@ -85,7 +87,10 @@ export class CachedStore extends LocalStore {
     if (!asked) this.#asked.set(question, asked = this.cache.trace(key, onBackend));
     const found = await asked;
     // What could not be asked is asked again.
-    if (found === "unknown") this.#asked.delete(question);
+    if (found === "unknown") {
+      this.#asked.delete(question);
+      this.unasked.add(key);
+    } else this.unasked.delete(key);
     if (typeof found === "string") return undefined;
     if (this.#isReading) {
       // From then on it is found under its own key too.

@@ -31,34 +31,52 @@ export type Variables = Readonly<Record<string, string>>;
  * The settings in some variables and in the files that they name: `~/.aws/credentials` and
  * `~/.aws/config`, of the profile in `AWS_PROFILE`.
  *
- * @throws {ConfigError} If a profile is named that no file has, or half of a key is there.
+ * @throws {ConfigError} If a profile is named that no file has, half of a key is there, or an endpoint is no
+ *   URL.
  */
 export function s3Settings(variables: Variables): S3Settings {
   const { HOME = "", AWS_PROFILE: named } = variables;
-  const profile = named ?? "default";
+  const profile = named || "default";
   const credentials = readIni(
-    variables["AWS_SHARED_CREDENTIALS_FILE"] ?? join(HOME, ".aws/credentials"),
+    variables["AWS_SHARED_CREDENTIALS_FILE"] || join(HOME, ".aws/credentials"),
   );
-  const config = readIni(variables["AWS_CONFIG_FILE"] ?? join(HOME, ".aws/config"));
+  const config = readIni(variables["AWS_CONFIG_FILE"] || join(HOME, ".aws/config"));
   const own = {
     ...config.get(profile === "default" ? profile : `profile ${profile}`),
     ...credentials.get(profile),
   };
-  if (named !== undefined && Object.keys(own).length === 0) {
+  if (named && Object.keys(own).length === 0) {
     throw new ConfigError(
       `Cannot use AWS_PROFILE ${named}: ~/.aws/credentials or ~/.aws/config must have that profile, ` +
         "and neither does",
     );
   }
-  const endpoint = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"] ??
-    own["endpoint_url"];
+  const endpoint = endpointIn(variables, own);
   const found = credentialsIn(variables, own);
   return {
     ...(found === undefined ? {} : { credentials: found }),
-    region: variables["AWS_REGION"] ?? variables["AWS_DEFAULT_REGION"] ?? own["region"] ??
+    region: variables["AWS_REGION"] || variables["AWS_DEFAULT_REGION"] || own["region"] ||
       "us-east-1",
     ...(endpoint === undefined ? {} : { endpoint }),
   };
+}
+
+/** The server that is named first; what is empty names none, as for other clients. */
+function endpointIn(variables: Variables, profile: Variables): string | undefined {
+  const places = [
+    ["AWS_ENDPOINT_URL_S3", variables["AWS_ENDPOINT_URL_S3"]],
+    ["AWS_ENDPOINT_URL", variables["AWS_ENDPOINT_URL"]],
+    ["endpoint_url of the profile", profile["endpoint_url"]],
+  ] as const;
+  const [name, endpoint] = places.find(([, value]) => value) ?? [];
+  if (!endpoint) return undefined;
+  const url = URL.parse(endpoint);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new ConfigError(
+      `Cannot use ${name}: it must be a URL, http://… or https://…, without a name and a password`,
+    );
+  }
+  return endpoint;
 }
 
 /** Variables count before files, and a key is taken whole from one of them. */

@@ -23,6 +23,8 @@ export interface SignedCall {
   readonly url: string;
   readonly method: Call["method"];
   readonly headers: Headers;
+  /** `manual`: a redirect is not followed, since the headers are for this server alone. */
+  readonly redirect?: "manual";
 }
 
 /** See the module's comment. */

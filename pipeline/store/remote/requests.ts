@@ -62,21 +62,29 @@ export class Requests {
   readonly #places: Places;
   /** Whoever may read may not write, as a rule. */
   readonly #breakers: Readonly<Record<"read" | "write", Breaker>>;
+  readonly #onNote: (message: string) => void;
+  /** Of what it was said that the server fails at it. */
+  readonly #said = new Set<"read" | "write">();
 
-  /** @param onNote Is given one sentence where the server is not asked any more. */
+  /** @param onNote Is given one sentence at the first answer that could not be had. */
   constructor(remote: Remote, limits: Limits, onNote: (message: string) => void) {
     this.#remote = remote;
     this.#limits = limits;
     this.#places = new Places(limits.parallel);
-    const breaker = (what: string) =>
-      new Breaker({
-        ...limits,
-        onOpen: (reason) => onNote(`the cache ${remote.name} ${what}: ${reason}`),
-      });
+    this.#onNote = onNote;
+    const breaker = (kind: "read" | "write", what: string) =>
+      new Breaker({ ...limits, onOpen: (reason) => this.#say(kind, what, reason) });
     this.#breakers = {
-      read: breaker("is left out for a while, and what is missing is made here"),
-      write: breaker("takes no results for a while"),
+      read: breaker("read", "is left out for a while, and what is missing is made here"),
+      write: breaker("write", "takes no results for a while"),
     };
+  }
+
+  /** Says what is wrong with the server, once. */
+  #say(kind: "read" | "write", what: string, reason: string): void {
+    if (this.#said.has(kind)) return;
+    this.#said.add(kind);
+    this.#onNote(`the cache ${this.#remote.name} ${what}: ${reason}`);
   }
 
   /** Does something with a server's answers, again where what goes wrong may pass. */
@@ -92,9 +100,15 @@ export class Requests {
           return done;
         } catch (error) {
           if (!(error instanceof CacheTrouble)) throw error;
-          const { message, kind } = error;
-          breaker.failed(message, kind === "passing" ? 1 : HEAVY);
-          if (attempt === attempts) return UNASKED;
+          const { message } = error;
+          breaker.failed(message, error.kind === "passing" ? 1 : HEAVY);
+          if (attempt === attempts) {
+            const what = kind === "read"
+              ? "could not be asked, and what is missing is made here"
+              : "did not take a result";
+            this.#say(kind, what, message);
+            return UNASKED;
+          }
           await new Promise((resolve) => setTimeout(resolve, pauseMs * 4 ** (attempt - 1)));
         }
       }
@@ -108,14 +122,15 @@ export class Requests {
    * @throws {CacheTrouble}
    */
   async ask<T>(call: Call, use: (answer: Answer) => Promise<T>): Promise<T | undefined> {
-    const { url, method, headers } = await this.#remote.sign(call);
+    const { url, headers, ...rest } = await this.#remote.sign(call);
     // What is on the way is compared byte by byte.
     headers.set("accept-encoding", "identity");
     const dog = new Watchdog(this.#limits);
     try {
-      const response = await fetch(url, { method, headers, signal: dog.signal })
+      const response = await fetch(url, { ...rest, headers, signal: dog.signal })
         .catch((error) => dog.bark(error));
       try {
+        refuseRedirect(response);
         if (isNone(response.status)) return undefined;
         requireDone(response.status);
         dog.answered();
@@ -145,6 +160,7 @@ export class Requests {
       const response = await fetch(call.url, { ...call, body: text, signal: dog.signal })
         .catch((error) => dog.bark(error));
       await response.body?.cancel().catch(() => {});
+      refuseRedirect(response);
       return response.status;
     } finally {
       dog.close();
@@ -190,6 +206,14 @@ export class Requests {
       dog.close();
     }
   }
+}
+
+/** @throws {CacheTrouble} If an answer is a redirect that was not followed. */
+function refuseRedirect({ status, headers }: Response): void {
+  if (status < 300 || status >= 400) return;
+  // The rest of the address may be signed.
+  const to = URL.parse(headers.get("location") ?? "")?.origin ?? "another address";
+  throw new CacheTrouble(`it redirects to ${to} (status ${status})`, "refused");
 }
 
 function isNone(status: number): boolean {

@@ -33,7 +33,7 @@ export function s3Remote(
         ...{ url, method, service: "s3", region, cache: keys },
         headers: { ...headers, "x-amz-content-sha256": sha256 ?? NOTHING },
       }).sign();
-      return { url, method, headers: signed.headers };
+      return { url, method, headers: signed.headers, redirect: "manual" };
     },
   };
 }
