@@ -76,8 +76,12 @@ Deno.test("--locked on another platform passes within what certificates saw, and
   assert(!said.includes("were not compared"), said);
   // Where the lock comes from there is a store; a machine that has the repository alone has none.
   const elsewhere = await project.run([...LOCKED, "--outputs", project.path("elsewhere")]);
-  assertEquals(elsewhere.code, 0, elsewhere.stdout + elsewhere.stderr);
-  assertStringIncludes(unwrapped(elsewhere.stdout), "2 outputs of them were not compared");
+  assertEquals(elsewhere.code, 1, elsewhere.stdout + elsewhere.stderr);
+  const there = unwrapped(elsewhere.stdout);
+  assertStringIncludes(there, "1 result differs");
+  assertStringIncludes(there, "no platform is in its key, and this store lacks the locked bytes");
+  assertStringIncludes(there, "1 of 2 results have other bits than the lock");
+  assertStringIncludes(there, "1 outputs of them were not compared");
 });
 
 Deno.test("--locked on another platform fails beyond what certificates saw, or without them", async () => {
@@ -173,4 +177,11 @@ Deno.test("a result on the platform of the lock must have its bits, whatever inp
   );
   assertStringIncludes(await whyNot({ ...cpu, ...moved }, false), "inputs.tokens is not from");
   assertEquals(await whyNot({ ...cpu, ...moved }, true), "");
+});
+
+Deno.test("what gathers results is not within without the locked bytes, whatever it was fed", async () => {
+  const pair = pairOf({ "inputs.tokens": "old" }, { "inputs.tokens": "new" });
+  const found = await compareWithin({ ...pair, follows: () => true }, EMPTY);
+  assert(!found.within);
+  assertStringIncludes(found.why, "this store lacks the locked bytes");
 });
