@@ -185,8 +185,8 @@ function pathText(path: readonly (string | number)[]): string {
   ).join("");
 }
 
-/** A digest names content and says nothing itself: one for another counts for nothing. */
-const DIGEST = /\b(?=\d*[a-f])[0-9a-f]{12,64}\b/g;
+/** A digest names content and says nothing itself: one for another counts for nothing. No number is one. */
+const DIGEST = /(?<!\.)\b(?!\d+e[+-]?\d+\b)(?=\d*[a-f])[0-9a-f]{12,64}\b/g;
 const NUMBER = /[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi;
 
 function compareTexts(

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { changes, type Ingredients } from "../key/ingredients.ts";
+import { type Change, changes } from "../key/ingredients.ts";
 import { type Certificate, gradeOf, noiseFloor } from "../store/certificate.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import type { LockEntry } from "../store/lockfile.ts";
@@ -23,19 +23,40 @@ export interface Pair {
   readonly now: Trace;
   /** Of the locked key; `undefined` if there is none. */
   readonly certificate: Certificate | undefined;
+  /**
+   * Whether an input that is another is an output of the upstream instance that the lock has for it, and
+   * that instance is itself within.
+   */
+  readonly follows: (input: Change) => boolean;
 }
 
 /** Compares what a run made with what is locked, as far as the store has it. */
 export async function compareWithin(
-  { locked, now, certificate }: Pair,
+  { locked, now, certificate, follows }: Pair,
   store: LocalStore,
 ): Promise<Within> {
   const no = (why: string): Within => ({ within: false, why });
   if (certificate === undefined || !isOfEntry(certificate, locked)) {
     return no("the locked result has no certificate");
   }
-  if (!isElsewhere(certificate.ingredients, now.ingredients)) {
+  // What no platform touches follows from its inputs alone.
+  const computes = now.ingredients["platform.backend"] !== undefined;
+  const moved = changes(certificate.ingredients, now.ingredients);
+  const isOf = (start: string) => ({ ingredient }: Change) => ingredient.startsWith(start);
+  const inputs = moved.filter(isOf("inputs."));
+  const platform = moved.filter(isOf("platform."));
+  if (moved.length > inputs.length + platform.length) {
     return no("it must have the same bits: more than its platform and its inputs is another");
+  }
+  if ((computes ? platform : inputs).length === 0) {
+    return no("it must have the same bits: its platform is that of the lock");
+  }
+  const strange = inputs.find((input) => !follows(input));
+  if (strange !== undefined) {
+    return no(
+      `it must have the same bits: ${strange.ingredient} is not from a result that differs from the ` +
+        "lock by its platform alone",
+    );
   }
   const floor = noiseFloor(certificate);
   for (const [name, value] of Object.entries(locked.metrics)) {
@@ -53,6 +74,13 @@ export async function compareWithin(
     }
     const was = { sha256, kind: output.kind };
     if (await store.verifyOutput(was) !== "ok") {
+      // What gathers results may say another thing of them, and no platform of its own explains that.
+      if (!computes) {
+        return no(
+          `output "${name}" cannot be compared: no platform is in its key, and this store lacks the ` +
+            "locked bytes",
+        );
+      }
       uncompared++;
       continue;
     }
@@ -69,8 +97,6 @@ export async function compareWithin(
         `${certified?.relative ?? 0}`,
     );
   }
-  // What no platform touches follows from its inputs, which are compared where they are made.
-  const computes = now.ingredients["platform.backend"] !== undefined;
   if (compared > 0 || !computes) return { within: true, uncompared };
   return no(
     "nothing of it can be compared: it has no metric, and this store lacks the locked bytes",
@@ -84,11 +110,4 @@ export function isOfEntry({ key, outputs, metrics }: Certificate, locked: LockEn
       sha256 === undefined || outputs[name]?.sha256 === sha256
     ) &&
     Object.entries(locked.metrics).every(([name, value]) => metrics[name] === value);
-}
-
-/** Whether ingredients are those of the same step on another platform, or of what follows from it. */
-function isElsewhere(certified: Ingredients, now: Ingredients): boolean {
-  const moved = changes(certified, now);
-  return moved.length > 0 &&
-    moved.every(({ ingredient }) => /^(platform|inputs)[.]/.test(ingredient));
 }

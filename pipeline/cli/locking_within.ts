@@ -4,6 +4,9 @@
  * @module
  */
 import { compareWithin } from "../certify/within.ts";
+import type { Change } from "../key/ingredients.ts";
+import type { Binding, Instance } from "../plan/graph.ts";
+import { inputIngredient } from "../plan/ingredients.ts";
 import type { RunOutcome } from "../run/run.ts";
 import {
   certificateOf,
@@ -30,21 +33,24 @@ interface Held {
  */
 export async function withoutCertified(
   all: readonly Difference[],
-  { session: { store }, outcome, lock, path }: Held,
+  { session: { store, graph }, outcome, lock, path }: Held,
 ): Promise<{ readonly differences: readonly Difference[]; readonly notes: readonly string[] }> {
   const committed = readLockedCertificates(lockedCertificatesName(path));
   const within = new Set<string>();
   const reasons = new Map<string, string>();
   let uncompared = 0;
-  const results = new Map([...outcome.results].map(([{ name }, { key }]) => [name, key]));
-  for (const name of new Set(all.map(({ instance }) => instance))) {
-    const locked = lock.get(name), key = results.get(name);
+  const differing = new Set(all.map(({ instance }) => instance));
+  // Upstream before downstream.
+  for (const instance of graph.filter(({ name }) => differing.has(name))) {
+    const { name } = instance;
+    const locked = lock.get(name), key = outcome.results.get(instance)?.key;
     if (locked?.key === undefined || key === undefined) continue;
     const certificate = committed.get(locked.key) ?? certificateOf(store, locked.key);
     const now = await store.trace(key);
     // Where nobody certified anything, there is nothing to say beyond what differs.
     if (now === undefined || certificate === undefined) continue;
-    const found = await compareWithin({ locked, now, certificate }, store);
+    const follows = followsIn(instance, { outcome, lock, within });
+    const found = await compareWithin({ locked, now, certificate, follows }, store);
     if (found.within) {
       within.add(name);
       uncompared += found.uncompared;
@@ -56,7 +62,30 @@ export async function withoutCertified(
     const message = why === undefined ? difference.message : `${difference.message} (${why})`;
     return { ...difference, message };
   });
-  return { differences, notes: notesOf(within.size, { results: results.size, uncompared }) };
+  return {
+    differences,
+    notes: notesOf(within.size, { results: outcome.results.size, uncompared }),
+  };
+}
+
+/** Says of an instance's inputs whether what fed them is in the lock, and is within. */
+function followsIn(
+  instance: Instance,
+  { outcome, lock, within }: Pick<Held, "outcome" | "lock"> & {
+    readonly within: ReadonlySet<string>;
+  },
+): (input: Change) => boolean {
+  const bindings = new Map<string, Binding>();
+  for (const [input, bound] of Object.entries(instance.inputs)) {
+    for (const one of bound) bindings.set(inputIngredient(instance, input, one.label), one);
+  }
+  return ({ ingredient, before, now }) => {
+    const from = bindings.get(ingredient);
+    return from !== undefined && before !== undefined && now !== undefined &&
+      within.has(from.instance.name) &&
+      lock.get(from.instance.name)?.outputs[from.output]?.sha256 === before &&
+      outcome.results.get(from.instance)?.outputs[from.output]?.sha256 === now;
+  };
 }
 
 function notesOf(

@@ -25,14 +25,23 @@ export function ingredientsOf(
   const ingredients: Record<string, string> = { ...shared };
   flatten("params", keyedParams(instance), ingredients);
   for (const [input, digests] of Object.entries(inputs)) {
-    const many = instance.node.stage.inputs[input]?.many === true;
+    const many = isMany(instance, input);
     if (many && digests.length === 0) ingredients[`inputs.${input}`] = "none";
     // A stage sees the coordinates of what it gathers, so they count; of a single input it does not.
     for (const [label, digest] of digests) {
-      ingredients[many ? `inputs.${input}[${label}]` : `inputs.${input}`] = digest;
+      ingredients[inputIngredient(instance, input, label)] = digest;
     }
   }
   return ingredients;
+}
+
+/** What the digest of an input's artifact is called among the ingredients. */
+export function inputIngredient(instance: Instance, input: string, label: string): string {
+  return isMany(instance, input) ? `inputs.${input}[${label}]` : `inputs.${input}`;
+}
+
+function isMany({ node }: Instance, input: string): boolean {
+  return node.stage.inputs[input]?.many === true;
 }
 
 /** An instance's params without those that never change what it makes. */

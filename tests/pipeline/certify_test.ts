@@ -144,6 +144,20 @@ Deno.test("text is compared number by number, and a digest in it names content a
   assertEquals(words?.onlyNumbers, false);
 });
 
+Deno.test("a number with many digits before its exponent is no digest", () => {
+  const text = (value: string) =>
+    new TextEncoder().encode(`p ${value} of ${"0f1e2d3c".repeat(8)}\n`);
+  const numbers = [
+    ["1.0234567890123e-7", "1.9234567890123e-7"],
+    ["10234567890123e-7", "19234567890123e-7"],
+    ["10234567890123e5", "19234567890123e5"],
+  ] as const;
+  for (const [was, is] of numbers) {
+    const difference = compared(text(was), text(is));
+    assertEquals(difference?.largest, Number(is) - Number(was), was);
+  }
+});
+
 /** 400 days, 7 hours and 13 minutes. */
 const AHEAD_MS = ((400 * 24 + 7) * 60 + 13) * 60_000;
 

@@ -1,4 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { compareWithin, type Pair } from "../../pipeline/certify/within.ts";
+import { sha256 } from "../../pipeline/key/hash.ts";
+import { type Ingredients, keyOf } from "../../pipeline/key/ingredients.ts";
+import type { LocalStore } from "../../pipeline/store/local_store.ts";
+import type { OutputRecord, Trace } from "../../pipeline/store/trace.ts";
 import { mainText, type TestProject, toyProject, unwrapped, writeStage } from "../rig/project.ts";
 
 const CERTIFICATES = "lock/toy.smoke.certificates";
@@ -71,8 +76,12 @@ Deno.test("--locked on another platform passes within what certificates saw, and
   assert(!said.includes("were not compared"), said);
   // Where the lock comes from there is a store; a machine that has the repository alone has none.
   const elsewhere = await project.run([...LOCKED, "--outputs", project.path("elsewhere")]);
-  assertEquals(elsewhere.code, 0, elsewhere.stdout + elsewhere.stderr);
-  assertStringIncludes(unwrapped(elsewhere.stdout), "2 outputs of them were not compared");
+  assertEquals(elsewhere.code, 1, elsewhere.stdout + elsewhere.stderr);
+  const there = unwrapped(elsewhere.stdout);
+  assertStringIncludes(there, "1 result differs");
+  assertStringIncludes(there, "no platform is in its key, and this store lacks the locked bytes");
+  assertStringIncludes(there, "1 of 2 results have other bits than the lock");
+  assertStringIncludes(there, "1 outputs of them were not compared");
 });
 
 Deno.test("--locked on another platform fails beyond what certificates saw, or without them", async () => {
@@ -108,4 +117,71 @@ Deno.test("on the platform of the lock, certificates excuse nothing", async () =
   const ended = await project.run(["reproduce", "--locked", "--backend", "wasm"]);
   assertEquals(ended.code, 1, ended.stdout);
   assertStringIncludes(unwrapped(ended.stdout), 'metric "loss" must be 1.0625, found 1');
+});
+
+Deno.test("on the platform of the lock, what follows from other bits is not within", async () => {
+  using project = await certifiedProject();
+  const ended = await project.run(
+    ["reproduce", "--locked", "--backend", "wasm", "--set", "compute.extra=0.0625"]
+      .concat("--outputs", project.path("elsewhere")),
+  );
+  assertEquals(ended.code, 1, ended.stdout);
+  const said = unwrapped(ended.stdout);
+  assertStringIncludes(said, "2 results differ");
+  assertStringIncludes(said, "inputs.weights is not from a result that differs");
+});
+
+/** What is held against a lock: two results of a stage whose metric is 1, and the certificate of the first. */
+function pairOf(locked: Ingredients, now: Ingredients): Omit<Pair, "follows"> {
+  const traceOf = (moved: Ingredients): Trace => {
+    const ingredients = { stage: "made_up", "outputs.page": "file, numeric", ...moved };
+    const page: OutputRecord = {
+      ...{ kind: "file", exactness: "numeric", bytes: 1 },
+      sha256: sha256(moved["inputs.tokens"]!),
+    };
+    return {
+      ...{ key: keyOf(ingredients), instance: "made_up/0", stage: "made_up", run: "toy.smoke" },
+      ...{ ingredients, sources: {}, outputs: { page }, metrics: { loss: 1 } },
+      ...{ started: "2026-01-01T00:00:00Z", seconds: 1, machine: {} },
+    };
+  };
+  const [was, is] = [traceOf(locked), traceOf(now)];
+  const { key, outputs, metrics } = was;
+  const difference = {
+    ...{ onlyNumbers: true, largest: 1, relative: 1, count: 1 },
+    first: { at: "", was: "1", is: "2" },
+  };
+  const seen = { sha256: is.outputs["page"]!.sha256, difference };
+  const executions = [
+    { varied: {}, outputs, metrics },
+    { varied: {}, platform: { "platform.backend": "cpu" }, outputs: { page: seen }, metrics },
+  ];
+  const certificate = { ...was, machine: "a computer", executions };
+  return { locked: { key, outputs, metrics }, now: is, certificate };
+}
+
+/** A store that lacks all bytes. */
+const EMPTY = { verifyOutput: () => Promise.resolve("missing") } as unknown as LocalStore;
+
+Deno.test("a result on the platform of the lock must have its bits, whatever inputs it had", async () => {
+  const [wasm, cpu] = ["wasm", "cpu"].map((backend) => ({ "platform.backend": backend }));
+  const whyNot = async (now: Ingredients, follows: boolean): Promise<string> => {
+    const pair = pairOf({ ...wasm, "inputs.tokens": "old" }, now);
+    const found = await compareWithin({ ...pair, follows: () => follows }, EMPTY);
+    return found.within ? "" : found.why;
+  };
+  const moved = { "inputs.tokens": "new" };
+  assertStringIncludes(
+    await whyNot({ ...wasm, ...moved }, true),
+    "its platform is that of the lock",
+  );
+  assertStringIncludes(await whyNot({ ...cpu, ...moved }, false), "inputs.tokens is not from");
+  assertEquals(await whyNot({ ...cpu, ...moved }, true), "");
+});
+
+Deno.test("what gathers results is not within without the locked bytes, whatever it was fed", async () => {
+  const pair = pairOf({ "inputs.tokens": "old" }, { "inputs.tokens": "new" });
+  const found = await compareWithin({ ...pair, follows: () => true }, EMPTY);
+  assert(!found.within);
+  assertStringIncludes(found.why, "this store lacks the locked bytes");
 });
