@@ -187,6 +187,17 @@ Deno.test("an S3 server's redirect is refused and named, and no other host is se
   );
 });
 
+Deno.test("a server that says yes to everything, and not how much it has, is given the blob", async () => {
+  await using server = new CacheServer();
+  server.misbehave = ({ method }) =>
+    method === "HEAD" ? new Response(new ReadableStream({ start: (c) => c.close() })) : undefined;
+  const { cache } = await cacheAt(server.url);
+  const path = newFile();
+  Deno.writeFileSync(path, CONTENT);
+  assertEquals(await cache.putBlob(WANTED, path), "put");
+  assertEquals(server.content.get(PATH), CONTENT);
+});
+
 Deno.test("two who send the first trace of a key at once leave one of them there", async () => {
   await using server = new CacheServer();
   // A server that knows no conditions on what it writes says so.

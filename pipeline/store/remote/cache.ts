@@ -134,7 +134,7 @@ export class RemoteCache {
     const put = await this.#requests.attempt("write", async () => {
       const length = await this.#requests.ask(
         { method: "HEAD", path },
-        ({ headers }) => Promise.resolve(Number(headers.get("content-length") ?? bytes)),
+        ({ headers }) => Promise.resolve(Number(headers.get("content-length") ?? NaN)),
       );
       if (length === bytes && !this.#wrong.has(path)) return "there";
       await this.#requests.putFile(path, { file, bytes, sha256: digest });
