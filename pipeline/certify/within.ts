@@ -19,6 +19,8 @@ export type Within =
 
 /** A locked result and the one that is held against it. */
 export interface Pair {
+  /** The instance of the lock's line. */
+  readonly instance: string;
   readonly locked: LockEntry;
   readonly now: Trace;
   /** Of the locked key; `undefined` if there is none. */
@@ -32,11 +34,11 @@ export interface Pair {
 
 /** Compares what a run made with what is locked, as far as the store has it. */
 export async function compareWithin(
-  { locked, now, certificate, follows }: Pair,
+  { instance, locked, now, certificate, follows }: Pair,
   store: LocalStore,
 ): Promise<Within> {
   const no = (why: string): Within => ({ within: false, why });
-  if (certificate === undefined || !isOfEntry(certificate, locked)) {
+  if (certificate === undefined || !isOfEntry(certificate, instance, locked)) {
     return no("the locked result has no certificate");
   }
   // What no platform touches follows from its inputs alone.
@@ -104,10 +106,16 @@ export async function compareWithin(
 }
 
 /** Whether a certificate is of what a line of a lock says. */
-export function isOfEntry({ key, outputs, metrics }: Certificate, locked: LockEntry): boolean {
-  return key === locked.key &&
-    Object.entries(locked.outputs).every(([name, { sha256 }]) =>
-      sha256 === undefined || outputs[name]?.sha256 === sha256
+export function isOfEntry(
+  { key, instance, outputs, metrics }: Certificate,
+  lockedInstance: string,
+  locked: LockEntry,
+): boolean {
+  return key === locked.key && instance === lockedInstance &&
+    Object.keys(outputs).length === Object.keys(locked.outputs).length &&
+    Object.entries(locked.outputs).every(([name, { sha256, exactness }]) =>
+      outputs[name]?.exactness === exactness &&
+      (sha256 === undefined || outputs[name].sha256 === sha256)
     ) &&
     Object.entries(locked.metrics).every(([name, value]) => metrics[name] === value);
 }

@@ -165,7 +165,7 @@ function keepBesideLock(certificates: readonly Certificate[], work: Work): void 
   const lock = readLock(join(project.root, name), name) ?? new Map<string, LockEntry>();
   const isLocked = (certificate: Certificate) => {
     const entry = lock.get(certificate.instance);
-    return entry !== undefined && isOfEntry(certificate, entry);
+    return entry !== undefined && isOfEntry(certificate, certificate.instance, entry);
   };
   const fresh = certificates.filter((certificate) =>
     isLocked(certificate) && certificate.executions.some(({ platform }) => platform !== undefined)

@@ -50,7 +50,7 @@ export async function withoutCertified(
     // Where nobody certified anything, there is nothing to say beyond what differs.
     if (now === undefined || certificate === undefined) continue;
     const follows = followsIn(instance, { outcome, lock, within });
-    const found = await compareWithin({ locked, now, certificate, follows }, store);
+    const found = await compareWithin({ instance: name, locked, now, certificate, follows }, store);
     if (found.within) {
       within.add(name);
       uncompared += found.uncompared;

@@ -170,11 +170,18 @@ export function variedIn({ executions }: Certificate): Circumstance[] {
 }
 
 /** Whether a certificate is of the very result that a trace holds. */
-export function isOf({ key, outputs, metrics }: Certificate, trace: Trace): boolean {
-  const digests = (all: Trace["outputs"]) =>
-    Object.fromEntries(Object.entries(all).map(([name, { sha256 }]) => [name, sha256]));
-  return key === trace.key && canonicalJson([digests(outputs), metrics]) ===
-      canonicalJson([digests(trace.outputs), trace.metrics]);
+export function isOf(certificate: Certificate, trace: Trace): boolean {
+  return resultText(certificate) === resultText(trace);
+}
+
+/** What a certificate and its trace must agree on. */
+function resultText(
+  { key, instance, stage, outputs, metrics }: Omit<Certificate, "machine" | "executions">,
+): string {
+  const made = Object.entries(outputs).map(([name, { sha256, kind, exactness }]) =>
+    [name, { sha256, kind, exactness }] as const
+  );
+  return canonicalJson([key, instance, stage, Object.fromEntries(made), metrics]);
 }
 
 /** The certificate that a parsed text holds; `undefined` if it is none. */
@@ -184,15 +191,31 @@ export function toCertificate(value: unknown): Certificate | undefined {
   const isCertificate = isDigest(key) && [instance, stage, run, machine].every(isText) &&
     isRecordOf(ingredients, isText) && isRecordOf(outputs, isOutput) &&
     isRecordOf(metrics, Number.isFinite) && Array.isArray(executions) &&
-    executions.every((execution) => isExecution(execution, Object.keys(outputs)));
+    executions.every((execution) => isExecution(execution, Object.keys(outputs))) &&
+    // Where nothing was executed on the platform of the key, nothing is known.
+    executions.some(({ platform }) => platform === undefined) &&
+    isOfStage(ingredients, { stage, outputs });
   // Its ingredients say what it is of, so they must be those of its key.
   return isCertificate && keyOf(ingredients as Ingredients) === key
     ? value as unknown as Certificate
     : undefined;
 }
 
+/** Whether the ingredients of a key are of this stage, with these outputs and no others. */
+function isOfStage(
+  ingredients: Readonly<Record<string, unknown>>,
+  { stage, outputs }: { readonly stage: unknown; readonly outputs: object },
+): boolean {
+  const declared = Object.keys(ingredients).filter((name) => name.startsWith("outputs."));
+  return ingredients["stage"] === stage && declared.length === Object.keys(outputs).length &&
+    Object.entries(outputs).every(([name, { kind, exactness }]) =>
+      ingredients[`outputs.${name}`] === `${kind}, ${exactness}`
+    );
+}
+
 function isOutput(value: unknown): boolean {
   return isRecord(value) && isDigest(value["sha256"]) &&
+    (value["kind"] === "file" || value["kind"] === "folder") &&
     /^(exact|numeric|measured)$/.test(String(value["exactness"]));
 }
 

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { compareWithin, type Pair } from "../../pipeline/certify/within.ts";
+import { compareWithin, isOfEntry, type Pair } from "../../pipeline/certify/within.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { type Ingredients, keyOf } from "../../pipeline/key/ingredients.ts";
+import { isOf, toCertificate } from "../../pipeline/store/certificate.ts";
 import type { LocalStore } from "../../pipeline/store/local_store.ts";
 import type { OutputRecord, Trace } from "../../pipeline/store/trace.ts";
 import { mainText, type TestProject, toyProject, unwrapped, writeStage } from "../rig/project.ts";
@@ -157,7 +158,7 @@ function pairOf(locked: Ingredients, now: Ingredients): Omit<Pair, "follows"> {
     { varied: {}, platform: { "platform.backend": "cpu" }, outputs: { page: seen }, metrics },
   ];
   const certificate = { ...was, machine: "a computer", executions };
-  return { locked: { key, outputs, metrics }, now: is, certificate };
+  return { instance: was.instance, locked: { key, outputs, metrics }, now: is, certificate };
 }
 
 /** A store that lacks all bytes. */
@@ -184,4 +185,25 @@ Deno.test("what gathers results is not within without the locked bytes, whatever
   const found = await compareWithin({ ...pair, follows: () => true }, EMPTY);
   assert(!found.within);
   assertStringIncludes(found.why, "this store lacks the locked bytes");
+});
+
+Deno.test("a certificate is of one instance and its outputs, and has an execution on its platform", () => {
+  const { certificate, locked } = pairOf({ "inputs.tokens": "old" }, { "inputs.tokens": "new" });
+  const sound = certificate!;
+  const { page } = sound.outputs;
+  const trace: Trace = { ...sound, sources: {}, started: "", seconds: 1, machine: {} };
+  assert(toCertificate(sound) && isOf(sound, trace) && isOfEntry(sound, "made_up/0", locked));
+  assertEquals(toCertificate({ ...sound, executions: [] }), undefined);
+  assertEquals(toCertificate({ ...sound, executions: sound.executions.slice(1) }), undefined);
+  assert(!isOfEntry(sound, "made_up/1", locked), "of another line");
+  assert(!isOf({ ...sound, instance: "made_up/1" }, trace), "of another instance");
+  const others = [
+    { stage: "other" },
+    { outputs: { page: { ...page!, kind: "folder" as const } } },
+    { outputs: { page: { ...page!, exactness: "measured" as const } } },
+  ];
+  for (const other of others) {
+    assertEquals(toCertificate({ ...sound, ...other }), undefined);
+    assert(!isOf({ ...sound, ...other }, trace), JSON.stringify(other));
+  }
 });
