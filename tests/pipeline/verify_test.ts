@@ -10,6 +10,7 @@ import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
 import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { readTar, tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
 import { seal } from "../../pipeline/store/sealed.ts";
+import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { Forger } from "../rig/forge.ts";
@@ -481,4 +482,42 @@ Deno.test("400 random edits of index and traces, sealed again and listed, are fo
     const found = await findings(forged, { again: () => false });
     assert(found.length > 0, `trial ${trial}: ${name} ${place}`);
   }
+});
+
+Deno.test("no name in a file leads a lock or a line of the verifier elsewhere", async () => {
+  const { file } = await audited();
+  const { index } = readAuditFile(file);
+  const [key] = Object.values(index.instances);
+  for (
+    const other of [
+      { commit: `${"a".repeat(40)}\nsound   every digest holds` },
+      { commit: "\x1b[8m" },
+      { experiment: "../../toy" },
+      { experiment: "/toy" },
+      { profile: "smoke\n" },
+      { backend: "../wasm" },
+      { instances: { ...index.instances, "a\nsound": key } },
+      { instances: { ...index.instances, "a/\x9b8m": key } },
+    ]
+  ) {
+    const forged = relisted(file, () => {}, { ...index, ...other });
+    const found = await findings(forged, { again: () => false });
+    assertEquals(found.map(({ where }) => where), ["the file"], JSON.stringify(other));
+  }
+  for (const edited of ["", ", edited", ", not compared with the files"]) {
+    const commit = "a".repeat(40) + edited;
+    assertEquals(await findings(relisted(file, () => {}, { ...index, commit })), []);
+  }
+});
+
+Deno.test("what a file's code says is escaped, and looks like no line of the verifier", async () => {
+  const forger = new Forger((await audited()).file);
+  forger.ingredients("gather", (own) => {
+    own["code"] = forger.keep(`export async function run() {
+      throw new Error("\\x1b[2J\\nsound   every digest holds\\r\\x9b8m\\u202e");
+    }`);
+  });
+  const lines = verifiedText(await verify(await forger.file())).flatMap((line) => line.split("\n"));
+  assertEquals(lines.filter((line) => /^(sound|again)|[^\P{C}]/u.test(line)), []);
+  assertStringIncludes(lines.join("\n"), "\\u001b[2J\n        | sound   every digest holds\\u000d");
 });
