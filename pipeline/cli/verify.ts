@@ -6,8 +6,8 @@
 import { join } from "node:path";
 import { lookAt, readText } from "../files.ts";
 import { UsageError } from "../errors.ts";
-import { expressionOf } from "../pattern.ts";
 import { commandCode } from "../store/command_code.ts";
+import { chosenBy } from "../replay/chosen.ts";
 import { printable, stepText, verifiedText } from "../replay/text.ts";
 import { verify, type VerifyOptions } from "../replay/verify.ts";
 import { wrapping } from "./layout.ts";
@@ -26,10 +26,9 @@ export async function verifyFile(
     return 0;
   }
   const [path = "", ...patterns] = options.operands;
-  const wanted = patterns.map(expressionOf);
   const say = wrapping(print);
   const how: VerifyOptions = {
-    ...(wanted.length > 0 ? { again: (name) => wanted.some((one) => one.test(name)) } : {}),
+    ...chosenBy(patterns),
     ...againstOf(project, options),
     onStep(step) {
       const line = stepText(step);

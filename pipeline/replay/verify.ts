@@ -28,6 +28,8 @@ export interface VerifyOptions {
   readonly commandCode?: (trace: Trace) => Code | undefined;
   /** Which instances are to run again; by default those that gather what others made. */
   readonly again?: (instance: string, trace: Trace) => boolean;
+  /** Called with the names of the file's instances before any runs; what it throws ends the verification. */
+  readonly onInstances?: (names: readonly string[]) => void;
   /** Called as an instance begins to run, while it does, and as it ended. */
   readonly onStep?: (step: Step) => void;
 }
@@ -105,6 +107,7 @@ export async function verify(
   const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
   const { records, ...inspected } = inspect(bytes, options.lock);
   const traces = [...records?.traces ?? []];
+  options.onInstances?.(Object.keys(inspected.index?.instances ?? {}));
   const findings = [...inspected.findings];
   if (options.code !== undefined) {
     const modules = traces.filter(([, trace]) => !isCommand(trace));

@@ -132,8 +132,17 @@ Deno.test("the verifier needs no package, no network and no right but to read th
   const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   assertEquals(code, 0, text);
   assertStringIncludes(text, "7 of 7 instances ran again and left the same bits");
+  assertEquals((await verifier([path, "gather", "nosuch"])).code, 2);
   Deno.writeFileSync(path, file.with(file.length >> 1, file[file.length >> 1]! ^ 1));
   assertEquals((await verifier([path])).code, 1);
+});
+
+Deno.test("a pattern that no instance matches is refused, and nothing is called sound", async () => {
+  using project = toyProject();
+  Deno.writeFileSync(project.path("a.tar"), (await audited()).file);
+  const { code, stdout, stderr } = await project.run(["verify", "a.tar", "gather", "nosuch"]);
+  assertEquals([code, stdout], [2, ""]);
+  assertStringIncludes(unwrapped(stderr), "Cannot verify nosuch: it matches no instance");
 });
 
 Deno.test("other programs read an audit file", async () => {
