@@ -93,6 +93,14 @@ Deno.test("what is too large stays out, and is listed; what tables are made from
   assertStringIncludes(refused.stderr, "it must be a size such as 500kB");
 });
 
+Deno.test("a trace that came from a shared cache is bundled as if it were made here", async () => {
+  const { file } = await audited();
+  const forger = new Forger(file);
+  const received = { from: "https://cache.example" };
+  forger.set("steps/ann/1", { ...forger.trace("steps/ann/1"), received });
+  assertEquals(await forger.file(), file);
+});
+
 Deno.test("a run that never was is not bundled, and nothing is written over", async () => {
   using project = toyProject();
   await project.executed();
