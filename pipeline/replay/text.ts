@@ -46,8 +46,9 @@ export function verifiedText(
       findings.length === 0 && outputs.every(({ recorded, again }) => recorded === again)
     ).length;
   if (notRepeated.length > 0) {
-    const shown = notRepeated.slice(0, 3).join(", ") + (notRepeated.length > 3 ? ", …" : "");
-    lines.push(`not run ${notRepeated.length} more that gather what others made: ${shown}`);
+    const stages = Map.groupBy(notRepeated, (instance) => instance.split("/")[0]!);
+    const shown = [...stages].map(([stage, { length }]) => `${length} of ${stage}`).join(", ");
+    lines.push(`not run ${notRepeated.length} instances: ${shown}`);
   }
   const all = Object.keys(index?.instances ?? {}).length;
   lines.push(

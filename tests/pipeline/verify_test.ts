@@ -538,3 +538,18 @@ Deno.test("what a file's code says is escaped, and looks like no line of the ver
   assertEquals(lines.filter((line) => /^(sound|again)|[^\P{C}]/u.test(line)), []);
   assertStringIncludes(lines.join("\n"), "\\u001b[2J\n        | sound   every digest holds\\u000d");
 });
+
+Deno.test("what a trace calls timed runs again, and what did not run again is listed", async () => {
+  const { file } = await audited();
+  const forger = new Forger(file);
+  forger.alter("gather", "page", (text) => text.replace("Bob 67", "Bob 76"));
+  forger.ingredients("gather", (own) => own["alone"] = "true");
+  const found = (await findings(await forger.file())).map(findingText).join("\n");
+  assert(/result +gather, output page at line 5/.test(found), found);
+  const other = new Forger(file);
+  other.ingredients("gather", (own) => {
+    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
+  });
+  const text = verifiedText(await verify(await other.file())).join("\n");
+  assert(/not run .*1 of gather/.test(text), text);
+});
