@@ -2,7 +2,7 @@
  * The verifier by itself: no package, no network, no right but to read one file.
  *
  * ```sh
- * deno run --allow-read=FILE pipeline/replay/main.ts FILE [INSTANCE…]
+ * deno run --no-npm --no-remote --no-lock --allow-read=FILE pipeline/replay/main.ts FILE [INSTANCE…]
  * ```
  *
  * @module

@@ -127,8 +127,7 @@ Deno.test("the verifier needs no package, no network and no right but to read th
       args: [
         "run",
         "--no-prompt",
-        "--no-remote",
-        "--cached-only",
+        ...["--no-npm", "--no-remote", "--no-lock"],
         `--allow-read=${path}`,
         VERIFIER,
         ...args,
@@ -141,6 +140,16 @@ Deno.test("the verifier needs no package, no network and no right but to read th
   assertEquals(code, 0, text);
   assertStringIncludes(text, "7 of 7 instances ran again and left the same bits");
   assertEquals((await verifier([path, "gather", "nosuch"])).code, 2);
+  const forger = new Forger(file);
+  forger.ingredients("gather", (own) => {
+    own["code"] = forger.keep('export const run = () => import("npm:" + "left-pad@1.3.0");');
+  });
+  Deno.writeFileSync(path, await forger.file());
+  const fetching = await verifier([path]);
+  const said = new TextDecoder().decode(fetching.stdout) +
+    new TextDecoder().decode(fetching.stderr);
+  assertEquals(fetching.code, 1);
+  assert(said.includes("--no-npm is specified") && !said.includes("Download"), said);
   Deno.writeFileSync(path, file.with(file.length >> 1, file[file.length >> 1]! ^ 1));
   assertEquals((await verifier([path])).code, 1);
 });
