@@ -6,9 +6,9 @@
 import { join } from "node:path";
 import { lookAt, readText } from "../files.ts";
 import { UsageError } from "../errors.ts";
-import { expressionOf } from "../pattern.ts";
 import { commandCode } from "../store/command_code.ts";
-import { stepText, verifiedText } from "../replay/text.ts";
+import { chosenBy } from "../replay/chosen.ts";
+import { printable, stepText, verifiedText } from "../replay/text.ts";
 import { verify, type VerifyOptions } from "../replay/verify.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
@@ -26,10 +26,9 @@ export async function verifyFile(
     return 0;
   }
   const [path = "", ...patterns] = options.operands;
-  const wanted = patterns.map(expressionOf);
   const say = wrapping(print);
   const how: VerifyOptions = {
-    ...(wanted.length > 0 ? { again: (name) => wanted.some((one) => one.test(name)) } : {}),
+    ...chosenBy(patterns),
     ...againstOf(project, options),
     onStep(step) {
       const line = stepText(step);
@@ -39,12 +38,13 @@ export async function verifyFile(
   const verified = await verify(read(path), how);
   if (options.json) {
     const { findings, repeated, index, ...whole } = verified;
-    for (const finding of findings) print(JSON.stringify({ event: "finding", ...finding }));
+    const event = (value: unknown) => print(printable(JSON.stringify(value)));
+    for (const finding of findings) event({ event: "finding", ...finding });
     for (const { findings: _, ...each } of repeated) {
-      print(JSON.stringify({ event: "again", ...each }));
+      event({ event: "again", ...each });
     }
     const run = index === undefined ? undefined : `${index.experiment}.${index.profile}`;
-    print(JSON.stringify({ event: "verified", ...whole, run, findings: findings.length }));
+    event({ event: "verified", ...whole, run, findings: findings.length });
   } else for (const line of verifiedText(verified)) say(line);
   return verified.findings.length === 0 ? 0 : 1;
 }

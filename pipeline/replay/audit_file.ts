@@ -66,7 +66,9 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
   }
   const index = toIndex(unseal(new TextDecoder().decode(first.content), INDEX));
   if (index === undefined) {
-    throw new LockstepError(`Cannot read the audit file: ${INDEX} must be of format "${FORMAT}"`);
+    throw new LockstepError(
+      `Cannot read the audit file: ${INDEX} must be of format "${FORMAT}", with names and a commit as the engine writes them`,
+    );
   }
   return {
     index,
@@ -75,14 +77,26 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
   };
 }
 
+/** Names as the engine gives them: a lock is looked for by them, and a terminal shows them. */
+const NAME = /^[a-z][a-z0-9_]{0,99}$/;
+const BACKEND = /^[a-z0-9+]{1,100}$/;
+const COMMIT = /^[0-9a-f]{7,64}(, edited|, not compared with the files)?$/;
+const INSTANCE = /^[a-z][a-z0-9_]*(\/[^/*?\s\p{Cc}]+)*$/u;
+
 function toIndex(value: unknown): AuditIndex | undefined {
   if (!isRecord(value)) return undefined;
   const { format, experiment, profile, backend, set, commit, instances, files, leftOut, ...more } =
     value;
   const isIndex = Object.keys(more).length === 0 && format === FORMAT &&
-    [experiment, profile, backend, commit ?? ""].every(isText) &&
+    isNamed(experiment, NAME) && isNamed(profile, NAME) && isNamed(backend, BACKEND) &&
+    (commit === undefined || isNamed(commit, COMMIT)) &&
     Array.isArray(set) && set.every(isText) && isRecordOf(instances, isDigest) &&
+    Object.keys(instances).every((name) => isNamed(name, INSTANCE)) &&
     isRecordOf(files, isDigest) && isRecordOf(leftOut, isCount) &&
     Object.keys(leftOut).every(isDigest);
   return isIndex ? value as unknown as AuditIndex : undefined;
+}
+
+function isNamed(value: unknown, pattern: RegExp): boolean {
+  return typeof value === "string" && pattern.test(value);
 }

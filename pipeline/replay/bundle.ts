@@ -59,7 +59,9 @@ export async function bundle(
   for (const [instance, key] of keys) {
     const trace = await source.trace(key);
     if (trace === undefined) throw lost(`the trace of ${instance}`);
-    traces.set(instance, trace);
+    // Whence a store got it is the store's affair: the same run gives the same file.
+    const { received: _, ...own } = trace;
+    traces.set(instance, own);
   }
   const { taken, left } = chosenBlobs(traces, source, options);
   const texts = membersOf(run, traces, source);

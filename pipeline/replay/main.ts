@@ -2,12 +2,13 @@
  * The verifier by itself: no package, no network, no right but to read one file.
  *
  * ```sh
- * deno run --allow-read=FILE pipeline/replay/main.ts FILE [INSTANCE…]
+ * deno run --no-npm --no-remote --no-lock --allow-read=FILE pipeline/replay/main.ts FILE [INSTANCE…]
  * ```
  *
  * @module
  */
-import { expressionOf } from "../pattern.ts";
+import { UsageError } from "../errors.ts";
+import { chosenBy } from "./chosen.ts";
 import { stepText, verifiedText } from "./text.ts";
 import { verify } from "./verify.ts";
 
@@ -17,13 +18,16 @@ if (import.meta.main) {
     console.error("Cannot verify: it takes FILE and perhaps instances to run again");
     Deno.exit(2);
   }
-  const wanted = patterns.map(expressionOf);
   const verified = await verify(Deno.readFileSync(path), {
-    ...(wanted.length > 0 ? { again: (name: string) => wanted.some((one) => one.test(name)) } : {}),
+    ...chosenBy(patterns),
     onStep(step) {
       const line = stepText(step);
       if (line !== undefined) console.log(line);
     },
+  }).catch((error) => {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    Deno.exit(2);
   });
   for (const line of verifiedText(verified)) console.log(line);
   Deno.exit(verified.findings.length === 0 ? 0 : 1);

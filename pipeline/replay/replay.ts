@@ -46,6 +46,8 @@ export interface ReplayOptions {
   readonly onProgress?: (progress: StageProgress) => void;
   /** The backend to compute on in place of the recorded one: the bits are others then. */
   readonly backend?: Backend;
+  /** How long the worker may say nothing, in milliseconds; by default half an hour. */
+  readonly maxSilence?: number;
 }
 
 /** What an instance lacks to run again here; empty if it can. */
@@ -93,6 +95,7 @@ export async function replay(
   const { files, metrics } = await inWorker({
     modules: codeIn(trace, material),
     assignment: assignmentOf(trace, material, options.backend),
+    ...(options.maxSilence === undefined ? {} : { maxSilence: options.maxSilence }),
   }, options.onProgress ?? (() => {}));
   const seconds = (performance.now() - begun) / 1000;
   return { outputs: outputsIn(trace, files), metrics, seconds };

@@ -16,9 +16,8 @@ export function stepText({ instance, result }: Step): string | undefined {
     : same < outputs.length
     ? "it measures time"
     : "same bits";
-  return `again   ${instance}: ${verdict}, ${same} of ${outputs.length} outputs in ${
-    seconds.toFixed(1)
-  } s`;
+  const counted = `${same} of ${outputs.length} outputs in ${seconds.toFixed(1)} s`;
+  return printable(`again   ${instance}: ${verdict}, ${counted}`);
 }
 
 /** What a verification came to: findings, then what the file is. */
@@ -47,8 +46,9 @@ export function verifiedText(
       findings.length === 0 && outputs.every(({ recorded, again }) => recorded === again)
     ).length;
   if (notRepeated.length > 0) {
-    const shown = notRepeated.slice(0, 3).join(", ") + (notRepeated.length > 3 ? ", …" : "");
-    lines.push(`not run ${notRepeated.length} more that gather what others made: ${shown}`);
+    const stages = Map.groupBy(notRepeated, (instance) => instance.split("/")[0]!);
+    const shown = [...stages].map(([stage, { length }]) => `${length} of ${stage}`).join(", ");
+    lines.push(`not run ${notRepeated.length} instances: ${shown}`);
   }
   const all = Object.keys(index?.instances ?? {}).length;
   lines.push(
@@ -57,10 +57,21 @@ export function verifiedText(
       ? `sound   every digest holds; ${passed} of ${all} instances ran again and left the same bits`
       : `unsound ${findings.length} findings`,
   );
-  return lines;
+  return lines.map(printable);
 }
 
 /** `12.3 MB`. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/**
+ * A text that a terminal shows as it is: whoever made the file chose some of it. What controls a terminal
+ * is escaped, as JSON has it; a further line begins so that it can't be taken for one of the verifier's.
+ */
+export function printable(text: string): string {
+  const codeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text
+    .replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (found) => found.split("").map(codeOf).join(""))
+    .replaceAll("\n", "\n        | ");
 }

@@ -21,13 +21,12 @@ export interface Use {
 }
 
 /**
- * Whether an instance gathers what others made, and neither computes on a backend nor measures time nor
- * is a program, as what makes tables and verdicts does: it runs again quickly, and anywhere.
+ * Whether an instance gathers what others made, and neither computes on a backend nor is a program, as
+ * what makes tables and verdicts does: it runs again quickly, and anywhere.
  */
 export function gathers(trace: Trace): boolean {
   const { ingredients } = trace;
-  return ingredients["platform.backend"] === undefined && ingredients["alone"] === undefined &&
-    !isCommand(trace) &&
+  return ingredients["platform.backend"] === undefined && !isCommand(trace) &&
     inputsIn(trace).some(({ label }) => label !== undefined);
 }
 

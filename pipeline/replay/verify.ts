@@ -9,13 +9,13 @@ import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
 import type { Backend, StageProgress } from "../stage.ts";
 import { lockName } from "../store/lockfile.ts";
-import { codeOf, isCommand, type Trace } from "../store/trace.ts";
+import { codeOf, isCommand, type OutputRecord, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
 import { difference, furthest, type Leaf } from "./difference.ts";
 import type { Finding, Report } from "./finding.ts";
 import { compareLines } from "./lock_lines.ts";
 import { checkRecords, type Records } from "./records.ts";
-import { inputsIn, missingFor, replay } from "./replay.ts";
+import { missingFor, replay } from "./replay.ts";
 import { gathers } from "./uses.ts";
 
 /** How to verify. */
@@ -28,6 +28,8 @@ export interface VerifyOptions {
   readonly commandCode?: (trace: Trace) => Code | undefined;
   /** Which instances are to run again; by default those that gather what others made. */
   readonly again?: (instance: string, trace: Trace) => boolean;
+  /** Called with the names of the file's instances before any runs; what it throws ends the verification. */
+  readonly onInstances?: (names: readonly string[]) => void;
   /** Called as an instance begins to run, while it does, and as it ended. */
   readonly onStep?: (step: Step) => void;
 }
@@ -69,7 +71,7 @@ export interface Verified {
   /** Digest of the index. */
   readonly root?: Sha256;
   readonly repeated: readonly Repeated[];
-  /** Instances that gather what others made and did not run again. */
+  /** Instances that did not run again: the file decides what gathers, so that whoever reads must see them. */
   readonly notRepeated: readonly string[];
 }
 
@@ -105,6 +107,7 @@ export async function verify(
   const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
   const { records, ...inspected } = inspect(bytes, options.lock);
   const traces = [...records?.traces ?? []];
+  options.onInstances?.(Object.keys(inspected.index?.instances ?? {}));
   const findings = [...inspected.findings];
   if (options.code !== undefined) {
     const modules = traces.filter(([, trace]) => !isCommand(trace));
@@ -122,9 +125,8 @@ export async function verify(
     repeated.push(result);
     findings.push(...result.findings);
   }
-  const notRepeated = traces.filter(([instance, trace]) =>
-    inputsIn(trace).some(({ label }) => label !== undefined) && !again(instance, trace)
-  ).map(([instance]) => instance);
+  const notRepeated = traces.filter(([instance, trace]) => !again(instance, trace))
+    .map(([instance]) => instance);
   return { ...inspected, findings, repeated, notRepeated };
 }
 
@@ -182,12 +184,14 @@ export async function repeat(
   if (missing.length > 0) return failed(`that it lacks ${missing.join(", ")}`);
   try {
     const made = await replay(trace, records, { onProgress });
-    // What it measured is another with every run.
-    const timed = trace.ingredients["alone"] !== undefined;
+    // What it measured is another with every run; a lock holds no metric of such an instance.
+    const isTimed = ({ exactness }: OutputRecord) => exactness === "measured";
+    const timed = Object.values(trace.outputs).some(isTimed);
     const outputs = Object.entries(trace.outputs).map(
-      ([name, { sha256: recorded }]): RepeatedOutput => {
+      ([name, record]): RepeatedOutput => {
+        const recorded = record.sha256;
         const output = made.outputs[name];
-        if (output?.sha256 !== recorded && !timed) {
+        if (output?.sha256 !== recorded && !isTimed(record)) {
           const where = output === undefined ? "" : difference(recorded, output.files, records);
           differ(`output ${name}${where}`, output?.sha256 ?? "nothing", recorded);
         }

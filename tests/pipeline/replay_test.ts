@@ -147,6 +147,30 @@ Deno.test("a stage that throws, or lacks an input, fails with what it said", asy
   await assertRejects(() => replay(trace, without), Error, `it needs input given ${given}`);
 });
 
+Deno.test("what a stage sends, or that it goes silent, makes it fail and not the verifier", async () => {
+  const failure = async (body: string) => {
+    const { trace, material } = recorded(body);
+    const error = await assertRejects(() => replay(trace, material, { maxSilence: 3000 }), Error);
+    return (error as Error).message;
+  };
+  for (
+    const sent of [
+      "null",
+      "{}",
+      '{ type: "progress", done: 1, total: 1, unit: "x", values: 1 }',
+      '{ type: "metric", name: "a", value: {} }',
+      '{ type: "done", files: [null] }',
+      '{ type: "failed" }',
+    ]
+  ) assertStringIncludes(await failure(`postMessage(${sent});`), "it sent what no stage sends");
+  const wait = "await new Promise(() => {});";
+  assertStringIncludes(await failure(wait), "it was silent for");
+  assertStringIncludes(await failure("self.close();" + wait), "close is not a function");
+  const long = await failure(`for (let i = 0; i < 9; i++) console.log("x".repeat(2 ** 20));
+    throw new Error("y".repeat(2 ** 20));`);
+  assertEquals(long.length < 5000, true);
+});
+
 Deno.test("params come back from the ingredients, whatever their names and nesting", () => {
   const number = numbersOf("params");
   const names = ["a", "a-b", "0", "a.b", "[0]", '"', "\\", "", " ", "params", "é", "a[0].b"];

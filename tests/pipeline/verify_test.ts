@@ -10,6 +10,7 @@ import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
 import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { readTar, tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
 import { seal } from "../../pipeline/store/sealed.ts";
+import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { Forger } from "../rig/forge.ts";
@@ -92,6 +93,14 @@ Deno.test("what is too large stays out, and is listed; what tables are made from
   assertStringIncludes(refused.stderr, "it must be a size such as 500kB");
 });
 
+Deno.test("a trace that came from a shared cache is bundled as if it were made here", async () => {
+  const { file } = await audited();
+  const forger = new Forger(file);
+  const received = { from: "https://cache.example" };
+  forger.set("steps/ann/1", { ...forger.trace("steps/ann/1"), received });
+  assertEquals(await forger.file(), file);
+});
+
 Deno.test("a run that never was is not bundled, and nothing is written over", async () => {
   using project = toyProject();
   await project.executed();
@@ -118,8 +127,7 @@ Deno.test("the verifier needs no package, no network and no right but to read th
       args: [
         "run",
         "--no-prompt",
-        "--no-remote",
-        "--cached-only",
+        ...["--no-npm", "--no-remote", "--no-lock"],
         `--allow-read=${path}`,
         VERIFIER,
         ...args,
@@ -131,8 +139,27 @@ Deno.test("the verifier needs no package, no network and no right but to read th
   const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   assertEquals(code, 0, text);
   assertStringIncludes(text, "7 of 7 instances ran again and left the same bits");
+  assertEquals((await verifier([path, "gather", "nosuch"])).code, 2);
+  const forger = new Forger(file);
+  forger.ingredients("gather", (own) => {
+    own["code"] = forger.keep('export const run = () => import("npm:" + "left-pad@1.3.0");');
+  });
+  Deno.writeFileSync(path, await forger.file());
+  const fetching = await verifier([path]);
+  const said = new TextDecoder().decode(fetching.stdout) +
+    new TextDecoder().decode(fetching.stderr);
+  assertEquals(fetching.code, 1);
+  assert(said.includes("--no-npm is specified") && !said.includes("Download"), said);
   Deno.writeFileSync(path, file.with(file.length >> 1, file[file.length >> 1]! ^ 1));
   assertEquals((await verifier([path])).code, 1);
+});
+
+Deno.test("a pattern that no instance matches is refused, and nothing is called sound", async () => {
+  using project = toyProject();
+  Deno.writeFileSync(project.path("a.tar"), (await audited()).file);
+  const { code, stdout, stderr } = await project.run(["verify", "a.tar", "gather", "nosuch"]);
+  assertEquals([code, stdout], [2, ""]);
+  assertStringIncludes(unwrapped(stderr), "Cannot verify nosuch: it matches no instance");
 });
 
 Deno.test("other programs read an audit file", async () => {
@@ -481,4 +508,57 @@ Deno.test("400 random edits of index and traces, sealed again and listed, are fo
     const found = await findings(forged, { again: () => false });
     assert(found.length > 0, `trial ${trial}: ${name} ${place}`);
   }
+});
+
+Deno.test("no name in a file leads a lock or a line of the verifier elsewhere", async () => {
+  const { file } = await audited();
+  const { index } = readAuditFile(file);
+  const [key] = Object.values(index.instances);
+  for (
+    const other of [
+      { commit: `${"a".repeat(40)}\nsound   every digest holds` },
+      { commit: "\x1b[8m" },
+      { experiment: "../../toy" },
+      { experiment: "/toy" },
+      { profile: "smoke\n" },
+      { backend: "../wasm" },
+      { instances: { ...index.instances, "a\nsound": key } },
+      { instances: { ...index.instances, "a/\x9b8m": key } },
+    ]
+  ) {
+    const forged = relisted(file, () => {}, { ...index, ...other });
+    const found = await findings(forged, { again: () => false });
+    assertEquals(found.map(({ where }) => where), ["the file"], JSON.stringify(other));
+  }
+  for (const edited of ["", ", edited", ", not compared with the files"]) {
+    const commit = "a".repeat(40) + edited;
+    assertEquals(await findings(relisted(file, () => {}, { ...index, commit })), []);
+  }
+});
+
+Deno.test("what a file's code says is escaped, and looks like no line of the verifier", async () => {
+  const forger = new Forger((await audited()).file);
+  forger.ingredients("gather", (own) => {
+    own["code"] = forger.keep(`export async function run() {
+      throw new Error("\\x1b[2J\\nsound   every digest holds\\r\\x9b8m\\u202e");
+    }`);
+  });
+  const lines = verifiedText(await verify(await forger.file())).flatMap((line) => line.split("\n"));
+  assertEquals(lines.filter((line) => /^(sound|again)|[^\P{C}]/u.test(line)), []);
+  assertStringIncludes(lines.join("\n"), "\\u001b[2J\n        | sound   every digest holds\\u000d");
+});
+
+Deno.test("what a trace calls timed runs again, and what did not run again is listed", async () => {
+  const { file } = await audited();
+  const forger = new Forger(file);
+  forger.alter("gather", "page", (text) => text.replace("Bob 67", "Bob 76"));
+  forger.ingredients("gather", (own) => own["alone"] = "true");
+  const found = (await findings(await forger.file())).map(findingText).join("\n");
+  assert(/result +gather, output page at line 5/.test(found), found);
+  const other = new Forger(file);
+  other.ingredients("gather", (own) => {
+    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
+  });
+  const text = verifiedText(await verify(await other.file())).join("\n");
+  assert(/not run .*1 of gather/.test(text), text);
 });

@@ -36,7 +36,7 @@ const post = scope.postMessage.bind(scope);
 const REMOVED = [
   ...["Deno", "process", "Buffer", "global", "Worker", "SharedWorker", "BroadcastChannel"],
   ...["indexedDB", "caches", "localStorage", "sessionStorage", "WebSocket", "EventSource"],
-  ...["XMLHttpRequest", "WebTransport", "importScripts", "SharedArrayBuffer"],
+  ...["XMLHttpRequest", "WebTransport", "importScripts", "SharedArrayBuffer", "close"],
 ];
 
 /** As much of Node's as packages ask for when they load. */
