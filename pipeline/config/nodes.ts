@@ -8,6 +8,7 @@ import type { Stage } from "../stage.ts";
 import { suggestion } from "../suggestion.ts";
 import { commandStage } from "./command.ts";
 import type { Locate } from "./document.ts";
+import type { ExecutorName } from "./executors.ts";
 import type { ExperimentFile } from "./schema.ts";
 
 /** A reference to an output: `tokenize.tokens`. */
@@ -24,6 +25,10 @@ export interface Node {
   /** Axes of this run's grid, in their order in instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
+  /** Where its instances are made, if the file says so. */
+  readonly executor?: ExecutorName | undefined;
+  /** As Slurm jobs: how. */
+  readonly slurm: ExperimentFile["slurm"];
 }
 
 /**
@@ -58,7 +63,9 @@ export function bindNodes(
       }
     }
     const each = entry.each.filter((axis) => axes.includes(axis));
-    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage) });
+    const inputs = bindInputs(name, entry, o, stage);
+    const slurm = { ...file.slurm, ...entry.slurm };
+    nodes.set(name, { name, stage, each, inputs, executor: entry.executor, slurm });
   }
   return nodes;
 }

@@ -6,6 +6,8 @@
 import { z } from "zod";
 import type { Stage } from "../stage.ts";
 import { commandSchema } from "./command.ts";
+import { EXECUTORS } from "./executors.ts";
+import { slurmSchema } from "./slurm.ts";
 
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
@@ -45,6 +47,10 @@ const stage = z.strictObject({
   ),
   inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
   params: values.default({}),
+  executor: z.enum(EXECUTORS).optional().describe(
+    "Where its instances are made, whatever --executor says of others",
+  ),
+  slurm: slurmSchema.optional().describe("What differs for this stage from the file's slurm"),
 }).refine(({ stage, command }) => stage === undefined || command === undefined, {
   path: ["command"],
   message: "is a stage of its own: it must not have a stage definition, stage, besides",
@@ -76,6 +82,7 @@ export const experimentSchema = z.strictObject({
   axes: z.record(name, axisOverrides).default({}),
   grid: grid.default({}).describe("Grid axes and their values"),
   exclude: exclude.default([]),
+  slurm: slurmSchema.default({}).describe("How instances are made as Slurm jobs; in no key"),
   stages: z.record(name, stage).refine(
     (stages) => Object.keys(stages).length <= MAX_STAGES,
     `must have at most ${MAX_STAGES} entries`,

@@ -8,29 +8,22 @@ import type { Bundle } from "../key/bundle_format.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
-import {
-  damagedInputs,
-  type Made,
-  madeOn,
-  makeInstance,
-  type Order,
-  takeOutputs,
-} from "./instance.ts";
+import { damagedInputs } from "./instance.ts";
+import { type Kept, makeAndKeep, type RecordedOrder } from "./keep.ts";
 import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
-import type { Ingredients } from "../key/ingredients.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
-import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
+import { openScratch, type Scratch } from "./scratch.ts";
 import { Slots } from "./slots.ts";
-import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
-import { keepCode } from "../store/code.ts";
+import { type Queue, type QueueEnding, QueueFailure } from "./queue.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
-import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
+import { locksFolder, type Workspace } from "../store/workspace.ts";
 
 /** What a run needs besides its plan. */
 export interface RunOptions {
@@ -41,6 +34,8 @@ export interface RunOptions {
   /** What it counts on, and what it makes. */
   readonly claims: Claims;
   readonly executor: Executor;
+  /** Where an instance is queued that is not made here. */
+  readonly queueOf?: (instance: Instance) => Queue | undefined;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
   readonly planInput: PlanInput;
@@ -108,16 +103,6 @@ export async function run(
   } finally {
     scratch.close();
   }
-}
-
-/** An instance that has run, besides what it left. */
-interface Begun {
-  readonly ingredients: Ingredients;
-  /** What it saw of downloads, by name. */
-  readonly seen: ReadonlyMap<string, string>;
-  readonly started: Date;
-  /** What `performance.now()` gave when it began. */
-  readonly clock: number;
 }
 
 const LOCK_POLL_MS = 50;
@@ -212,10 +197,12 @@ class Runner {
     }
     const log = this.#logs.get(instance);
     const message = explain(error);
-    const output = log?.lastLines() ?? [];
+    const { key, output } = error instanceof QueueFailure
+      ? error
+      : { key: log?.key ?? null, output: log?.lastLines() ?? [] };
     log?.write(`${message}\n`);
     log?.close();
-    listener({ event: "failed", instance: instance.name, key: log?.key ?? null, message, output });
+    listener({ event: "failed", instance: instance.name, key, message, output });
     return failed;
   }
 
@@ -233,6 +220,8 @@ class Runner {
     this.#signal.throwIfAborted();
     const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
+    const queue = this.#options.queueOf?.(instance);
+    if (queue) return await this.#queued(queue, instance, { decision, upstream });
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
     for (let reported = false;; reported = true) {
@@ -253,6 +242,57 @@ class Runner {
       }
       await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
     }
+  }
+
+  /** Has an instance made elsewhere; returns damaged upstream, if any. */
+  async #queued(
+    queue: Queue,
+    instance: Instance,
+    { decision, upstream: outputs }: {
+      readonly decision: Extract<Decision, { action: "run" }>;
+      readonly upstream: Upstream;
+    },
+  ): Promise<Set<Instance>> {
+    const { listener, planInput, claims, bundles, platform, mirror } = this.#options;
+    const { key, ingredients, reason } = decision;
+    const forced = planInput.forced(instance);
+    if (forced) await claims.keep(() => claims.claim(key));
+    const bundle = bundles.get(instance.node.stage.name)!;
+    const estimateSeconds = this.#options.secondsOf(instance) ?? null;
+    const { name } = instance;
+    let hasStarted = false;
+    const ending = await queue.make(
+      { instance, key, ingredients, bundle, platform, outputs, mirror, forced },
+      {
+        started() {
+          if (hasStarted) return;
+          hasStarted = true;
+          listener({ event: "started", instance: name, key, reason, estimateSeconds });
+        },
+        progress: (progress) => listener({ event: "progress", instance: name, ...progress }),
+        waiting: (owner) => listener({ event: "waiting", instance: name, owner }),
+      },
+      this.#signal,
+    );
+    return await this.#takeQueued(instance, key, ending);
+  }
+
+  /** Takes what is in the store of an instance that was made elsewhere. */
+  async #takeQueued(instance: Instance, key: Sha256, ending: QueueEnding): Promise<Set<Instance>> {
+    if (ending.ended === "damaged") {
+      return new Set([...upstream(instance)].filter(({ name }) => ending.upstream.includes(name)));
+    }
+    const trace = await this.#options.store.trace(key);
+    if (!trace) {
+      throw new LockstepError(
+        `Cannot take the result of ${instance.name}: its job must have left a trace in the store, and ` +
+          "none is here; see whether the node and this machine share the folder",
+      );
+    }
+    const { outputs, metrics, seconds } = trace;
+    if (ending.ended === "found") return this.#reuse(instance, { key, outputs });
+    this.#take(instance, key, { ...ending, outputs, metrics, seconds });
+    return new Set();
   }
 
   /** Makes an instance if no other process is at it; else returns who is. */
@@ -290,29 +330,23 @@ class Runner {
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
     outputsOf: Upstream,
   ): Promise<void> {
-    const { listener, store, workspace, executor, bundles, platform, mirror, pins } = this.#options;
+    const { listener, workspace, bundles, platform, mirror, name } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch, folder = scratch.folder();
     const log = new Log(workspace.root, key);
     this.#logs.set(instance, log);
     const estimateSeconds = this.#options.secondsOf(instance) ?? null;
     listener({ event: "started", instance: instance.name, key, reason, estimateSeconds });
-    const started = new Date();
-    const clock = performance.now();
-    const seen = new Map<string, string>();
-    const order: Order = {
+    const order: RecordedOrder = {
       ...{ instance, key, bundle, platform, outputs: outputsOf, folder, scratch, mirror },
+      ...{ run: name, ingredients },
     };
     try {
-      const made = await makeInstance(order, { store, workspace }, {
-        executor,
+      const kept = await makeAndKeep(order, {
+        ...this.#options,
         watch: {
           progress: (progress) =>
             listener({ event: "progress", instance: instance.name, ...progress }),
-          pin(name, value) {
-            pins.check(name, value);
-            seen.set(name, value);
-          },
           log(text) {
             log.write(text);
             listener({ event: "log", instance: instance.name, text });
@@ -320,52 +354,26 @@ class Runner {
         },
         signal: this.#signal,
       });
-      const { metrics } = made;
-      const { put, seconds } = await this.#keep(order, made, { ingredients, seen, started, clock });
-      if (instance.node.stage.checkpoints) {
-        scratch.remove(checkpointPath(workspace, key));
-      }
-      this.#results.set(instance, { key, outputs: put.outputs });
-      this.made.add(instance);
       this.#logs.delete(instance);
-      listener({ event: "executed", instance: instance.name, key, seconds, metrics });
-      for (const unlike of put.unlike) {
-        this.unlike.add(instance);
-        listener({ event: "nondeterministic", instance: instance.name, key, ...unlike });
-      }
+      this.#take(instance, key, kept);
     } finally {
       log.close();
-      scratch.remove(folder);
-      if (instance.node.stage.checkpoints) await dropCheckpoints(workspace, key);
     }
   }
 
-  /** Stores what an instance made. Until its trace names that, it belongs to nothing. */
-  #keep(order: Order, made: Made, begun: Begun): Promise<{ put: PutTrace; seconds: number }> {
-    const { listener, store, workspace, claims, pins, name, platform } = this.#options;
-    const { instance: { name: instance, node: { stage } }, key, bundle } = order;
-    return claims.keep(async () => {
-      const outputs = await takeOutputs(order, made, store);
-      await keepCode({ store, workspace }, bundle);
-      for (const message of pins.add(begun.seen)) {
-        listener({ event: "lock", path: PINS_FILE, message, holds: true });
-      }
-      claims.claim(key);
-      const seconds = Math.round(performance.now() - begun.clock) / 1000;
-      const put = await store.putTrace({
-        key,
-        instance,
-        stage: stage.name,
-        run: name,
-        ingredients: begun.ingredients,
-        sources: bundle.sources,
-        outputs,
-        metrics: made.metrics,
-        started: begun.started.toISOString(),
-        seconds,
-        machine: madeOn(platform, stage),
-      });
-      return { put, seconds };
-    });
+  /** Takes note of what an instance left. */
+  #take(instance: Instance, key: Sha256, kept: Kept): void {
+    const { listener } = this.#options;
+    const { outputs, metrics, seconds } = kept;
+    for (const message of kept.pinned) {
+      listener({ event: "lock", path: PINS_FILE, message, holds: true });
+    }
+    this.#results.set(instance, { key, outputs });
+    this.made.add(instance);
+    listener({ event: "executed", instance: instance.name, key, seconds, metrics });
+    for (const unlike of kept.unlike) {
+      this.unlike.add(instance);
+      listener({ event: "nondeterministic", instance: instance.name, key, ...unlike });
+    }
   }
 }

@@ -61,6 +61,8 @@ export interface StoreOptions {
    * catalogue is made in memory.
    */
   readonly reading?: boolean;
+  /** Whether it uses the catalogue (default), which processes of other machines must leave alone. */
+  readonly catalogued?: boolean;
   readonly onDamage?: DamageListener;
 }
 
@@ -90,13 +92,14 @@ export class LocalStore implements ArtifactStore, Workspace {
    *
    * @throws {LockstepError} If the folder can't be written to, and is not just to be read.
    */
-  constructor(root: string, { reading = false, onDamage = () => {} }: StoreOptions = {}) {
+  constructor(root: string, options: StoreOptions = {}) {
+    const { reading = false, catalogued = true, onDamage = () => {} } = options;
     this.root = root;
     this.#reading = reading;
     this.#onDamage = onDamage;
     try {
       for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
-      this.catalog = this.#openCatalog();
+      this.catalog = catalogued ? this.#openCatalog() : new Catalog(undefined, () => {});
     } catch (cause) {
       const found = cause instanceof Error ? cause.message : String(cause);
       const [rule, todo] = refusal(found) === "full"
@@ -259,5 +262,9 @@ export class LocalStore implements ArtifactStore, Workspace {
 
   close(): void {
     this.catalog.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

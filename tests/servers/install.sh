@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the servers that the tests in this folder need, on Debian, and starts none of them.
 set -e
-packages="nginx-light swift-proxy swift-account swift-container swift-object memcached"
+packages="slurmctld slurmd slurm-client munge nginx-light swift-proxy swift-account swift-container swift-object memcached"
 packages="$packages radosgw ceph-mon ceph-osd ceph-common"
 export DEBIAN_FRONTEND=noninteractive
 as_root=$([ "$(id -u)" = 0 ] || echo sudo)
