@@ -14,6 +14,7 @@ import {
 import { StageError } from "../../errors.ts";
 import type { Ingredients } from "../../key/ingredients.ts";
 import type { Command } from "../../stage.ts";
+import { type Amounts, memoryHere } from "../share.ts";
 import type { Examined, Execution, Executor, Metrics, Task } from "../executor.ts";
 import { findCage } from "./command/cage.ts";
 import { CommandProblem, examine, examineFiles } from "./command/examine.ts";
@@ -31,22 +32,34 @@ export interface LocalCircumstances {
   readonly flags?: readonly string[];
 }
 
+/** How stages are run on this machine. */
+export interface LocalOptions extends LocalCircumstances {
+  /** Whether commands run without a cage. */
+  readonly uncaged?: boolean;
+  /** What is shared by those that run at a time, where it is not all that this machine has. */
+  readonly limits?: Partial<Amounts>;
+}
+
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
   readonly #uncaged: boolean;
   readonly #circumstances: LocalCircumstances;
+  readonly #limits: Partial<Amounts>;
   readonly #examined = new Map<Command, Ingredients>();
 
-  /** @param o.uncaged Whether commands run without a cage. */
-  constructor(
-    { uncaged = false, ...circumstances }: LocalCircumstances & { readonly uncaged?: boolean } = {},
-  ) {
+  constructor({ uncaged = false, limits = {}, ...circumstances }: LocalOptions = {}) {
     this.#circumstances = circumstances;
+    this.#limits = limits;
     this.#uncaged = uncaged;
   }
 
   platform(wanted: BackendChoice): Promise<Platform> {
     return resolvePlatform(wanted);
+  }
+
+  get limits(): Amounts {
+    const here = { gpus: 1, memoryBytes: memoryHere(), cpus: navigator.hardwareConcurrency };
+    return { ...here, ...this.#limits };
   }
 
   async examine(command: Command): Promise<Examined> {
