@@ -175,42 +175,25 @@ export const FORMATS = {
   export: ["artifact", "crate", "slsa", "sbom"],
 } as const;
 
+/** Commands that are about an experiment and a profile. */
+const OF_PROFILES = [
+  ...RUNS,
+  ...RECORDS,
+  ...["certify", "selfaudit", "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
+] as const;
+
 /** The options by name. */
 export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "profiles",
   },
   set: {
@@ -279,12 +262,24 @@ export const FLAGS = {
     help: "instances at a time (default: number of cores)",
     commands: ["reproduce", "plan", "certify"],
   },
+  cpus: {
+    argument: "N",
+    help: "processors that instances share, 1 each unless their stage's resources say otherwise " +
+      "(default: all, or --jobs if that is more)",
+    commands: ["reproduce", "plan"],
+  },
+  memory: {
+    argument: "SIZE",
+    help:
+      "memory that instances share whose stages' resources name some, 8GB, 16GiB (default: all)",
+    commands: ["reproduce", "plan"],
+  },
   executor: {
     argument: EXECUTORS.join("|"),
     help:
       "where instances are made: slurm as jobs of a cluster, but for stages with executor: local; " +
       "local here, all of them (default: here, but for stages with executor: slurm)",
-    commands: ["reproduce"],
+    commands: ["reproduce", "plan"],
     values: EXECUTORS,
   },
   "dry-run": {

@@ -12,12 +12,13 @@ import type { Options } from "./options.ts";
 import { previewsOf, printPreviews } from "./plan_previews.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
-import { type Session, withSession } from "./session.ts";
+import { requireLimits, type Session, withSession } from "./session.ts";
 
 /** Prints the plan; with `--calibrate`, after running what shows how long it takes. */
 export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
   const isReading = !options.calibrate;
   return await withSession({ project, options, print, isReading }, async (opened) => {
+    requireLimits(opened, options);
     const session = options.calibrate
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;

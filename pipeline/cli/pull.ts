@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { megabytes } from "../files.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import type { Decision } from "../plan/plan.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { namedBy } from "../store/trace.ts";
-import { counted, mb, openCache } from "./cache.ts";
+import { counted, openCache } from "./cache.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
@@ -37,7 +38,7 @@ export async function pull(project: Project, options: Options, print: Print): Pr
       } else {
         const parts = [
           `${here} of ${counted(session.decisions.size, "instance")} here`,
-          `${counted(blobs, "file")} fetched, ${mb(bytes)}`,
+          `${counted(blobs, "file")} fetched, ${megabytes(bytes)}`,
         ];
         if (lost > 0) parts.push(`${lost} could not be fetched whole`);
         if (missing > 0) parts.push(`${missing} not in the cache; a run makes them`);

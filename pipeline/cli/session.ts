@@ -15,6 +15,7 @@ import { type Decision, type Estimate, estimate, plan, type PlanInput } from "..
 import type { BackendChoice, Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
+import { requireRoom } from "../run/share.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
 import { Claims } from "../store/claims.ts";
@@ -27,6 +28,7 @@ import { type OpenOptions, openStoreWithCache } from "./cache.ts";
 import { loadCommands } from "./command_stages.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
+import { isOnSlurm } from "./placement.ts";
 import type { Print, Project } from "./project.ts";
 import { openExperiment, type Wiring } from "./wiring.ts";
 
@@ -106,7 +108,13 @@ export async function openSession(
   const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
-  const executor = new LocalExecutor({ uncaged: options.uncaged });
+  const executor = new LocalExecutor({
+    uncaged: options.uncaged,
+    limits: {
+      cpus: options.cpus,
+      ...options.memory === undefined ? {} : { memoryBytes: options.memory },
+    },
+  });
   const asked = numeric ? options.backend : "wasm";
   const platform = await executor.platform(asked);
   const opened = await openStoreWithCache(join(outputs, "store"), options, storeOptions);
@@ -165,6 +173,25 @@ async function keepCodeAgain(
   const modules = new Set(used.filter(({ command }) => !command).map(({ name }) => name));
   await loadBundles(root, [...modules], store);
   for (const { command } of used) if (command) commandBundle({ command, root, store });
+}
+
+/**
+ * Refuses a run of which an instance that is made here takes more than there is.
+ *
+ * @throws {ConfigError} At the line of its stage's resources.
+ */
+export function requireLimits(
+  { decisions, executor, platform, experiment }: Session,
+  { executor: asked }: Options,
+): void {
+  const open = [...decisions].filter(([{ node }, { action }]) =>
+    action !== "cached" && !isOnSlurm(node, asked)
+  );
+  const { limits } = executor;
+  requireRoom(open.map(([instance]) => instance), {
+    ...{ limits, platform },
+    locate: experiment.locate,
+  });
 }
 
 /** The keys that a numeric result has on the backends that are accepted besides. */

@@ -5,9 +5,11 @@
  */
 import { join } from "node:path";
 import type { Listener } from "../event.ts";
+import type { Platform } from "../key/platform.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
 import { scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
+import { needsOf } from "../run/share.ts";
 import type { Queue } from "../run/queue.ts";
 import type { Instance } from "../plan/graph.ts";
 import { writeAtomically } from "../store/sealed.ts";
@@ -17,8 +19,11 @@ import { isOnSlurm } from "./placement.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
 
-function needsOf({ node: { slurm, stage } }: Pick<Instance, "node">): JobNeeds {
-  return { resources: {}, settings: slurm, alone: stage.alone ?? false };
+function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
+  const { slurm: settings, stage, resources } = instance.node;
+  // A program computes on what it likes, the engine's stages on an adapter where the run does.
+  const gpus = stage.command ? resources.gpus ?? 0 : needsOf(instance, platform).gpus;
+  return { resources: { ...resources, gpus }, settings, alone: stage.alone ?? false };
 }
 
 /** A run's jobs. */
@@ -46,7 +51,7 @@ export function openSlurm(
       keepPins: !options.locked && !session.experiment.modified,
       uncaged: options.uncaged,
     },
-    needsOf,
+    needsOf: (instance) => jobNeedsOf(instance, session.platform),
     listener,
   });
   const note = (message: string) => listener({ event: "note", message });
@@ -79,7 +84,7 @@ export async function writeScripts(
   options: Options,
   print: Print,
 ): Promise<void> {
-  await withSession({ project, options, print }, ({ decisions, store }) => {
+  await withSession({ project, options, print }, ({ decisions, store, platform }) => {
     const open = [...decisions].filter(([{ node }, { action }]) =>
       action !== "cached" && isOnSlurm(node, options.executor)
     );
@@ -89,7 +94,7 @@ export async function writeScripts(
       const path = join(folder, `${stage}.sh`);
       const script = scriptOf({
         ...{ batch: "dry-run", folder, root: store.root, stage },
-        ...{ count: instances.length, needs: needsOf(instance) },
+        ...{ count: instances.length, needs: jobNeedsOf(instance, platform) },
       });
       makeFolder(store, folder);
       writeAtomically(path, script, 0o755);

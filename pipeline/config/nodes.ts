@@ -4,12 +4,13 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import type { Stage } from "../stage.ts";
+import type { Resources, Stage } from "../stage.ts";
 import { suggestion } from "../suggestion.ts";
 import { commandStage } from "./command.ts";
 import type { Locate } from "./document.ts";
 import type { ExecutorName } from "./executors.ts";
-import type { ExperimentFile } from "./schema.ts";
+import { resourcesOf } from "./resources.ts";
+import type { ExperimentFile, Profile } from "./schema.ts";
 
 /** A reference to an output: `tokenize.tokens`. */
 export interface OutputReference {
@@ -25,6 +26,7 @@ export interface Node {
   /** Axes of this run's grid, in their order in instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
+  readonly resources: Resources;
   /** Where its instances are made, if the file says so. */
   readonly executor?: ExecutorName | undefined;
   /** As Slurm jobs: how. */
@@ -46,6 +48,7 @@ export function bindNodes(
     readonly axes: readonly string[];
     readonly known: readonly string[];
     readonly stages: ReadonlyMap<string, Stage>;
+    readonly profile: Profile;
     readonly locate: Locate;
   },
 ): Map<string, Node> {
@@ -63,9 +66,12 @@ export function bindNodes(
       }
     }
     const each = entry.each.filter((axis) => axes.includes(axis));
-    const inputs = bindInputs(name, entry, o, stage);
-    const slurm = { ...file.slurm, ...entry.slurm };
-    nodes.set(name, { name, stage, each, inputs, executor: entry.executor, slurm });
+    nodes.set(name, {
+      ...{ name, stage, each, executor: entry.executor },
+      inputs: bindInputs(name, entry, o, stage),
+      resources: resourcesOf(entry.resources, o.profile.stages?.[name]?.resources),
+      slurm: { ...file.slurm, ...entry.slurm },
+    });
   }
   return nodes;
 }

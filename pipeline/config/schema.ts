@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Stage } from "../stage.ts";
 import { commandSchema } from "./command.ts";
 import { EXECUTORS } from "./executors.ts";
+import { resourcesSchema } from "./resources.ts";
 import { slurmSchema } from "./slurm.ts";
 
 /** Longest name: instances are named by several. */
@@ -47,6 +48,9 @@ const stage = z.strictObject({
   ),
   inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
   params: values.default({}),
+  resources: resourcesSchema.optional().describe(
+    "What an instance takes of a machine; in no key",
+  ),
   executor: z.enum(EXECUTORS).optional().describe(
     "Where its instances are made, whatever --executor says of others",
   ),
@@ -67,7 +71,10 @@ const profile = z.strictObject({
   axes: z.record(name, axisOverrides).optional(),
   grid: grid.optional(),
   exclude: exclude.optional(),
-  stages: z.record(name, z.strictObject({ params: values })).optional(),
+  stages: z.record(
+    name,
+    z.strictObject({ params: values.default({}), resources: resourcesSchema.optional() }),
+  ).optional(),
 });
 
 /** A whole experiment file. */

@@ -68,6 +68,7 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   let metrics: Metrics = {}, error: Error | undefined;
   try {
     metrics = await new LocalExecutor().execute(task, {
+      share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: [] },
       reach: { read: [folder, ...checkpoints], write: [outputs, ...checkpoints], hosts: [] },
       cache: join(folder, "../deno"),
       watch,

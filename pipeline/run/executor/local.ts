@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type BackendChoice,
@@ -14,6 +15,7 @@ import {
 import { StageError } from "../../errors.ts";
 import type { Ingredients } from "../../key/ingredients.ts";
 import type { Command } from "../../stage.ts";
+import { type Amounts, memoryHere } from "../share.ts";
 import type { Examined, Execution, Executor, Metrics, Task } from "../executor.ts";
 import { findCage } from "./command/cage.ts";
 import { CommandProblem, examine, examineFiles } from "./command/examine.ts";
@@ -31,22 +33,34 @@ export interface LocalCircumstances {
   readonly flags?: readonly string[];
 }
 
+/** How stages are run on this machine. */
+export interface LocalOptions extends LocalCircumstances {
+  /** Whether commands run without a cage. */
+  readonly uncaged?: boolean;
+  /** What is shared by those that run at a time, where it is not all that this machine has. */
+  readonly limits?: Partial<Amounts>;
+}
+
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
   readonly #uncaged: boolean;
   readonly #circumstances: LocalCircumstances;
+  readonly #limits: Partial<Amounts>;
   readonly #examined = new Map<Command, Ingredients>();
 
-  /** @param o.uncaged Whether commands run without a cage. */
-  constructor(
-    { uncaged = false, ...circumstances }: LocalCircumstances & { readonly uncaged?: boolean } = {},
-  ) {
+  constructor({ uncaged = false, limits = {}, ...circumstances }: LocalOptions = {}) {
     this.#circumstances = circumstances;
+    this.#limits = limits;
     this.#uncaged = uncaged;
   }
 
   platform(wanted: BackendChoice): Promise<Platform> {
     return resolvePlatform(wanted);
+  }
+
+  get limits(): Amounts {
+    const here = { gpus: 1, memoryBytes: memoryHere(), cpus: navigator.hardwareConcurrency };
+    return { ...here, ...this.#limits };
   }
 
   async examine(command: Command): Promise<Examined> {
@@ -95,7 +109,8 @@ export class LocalExecutor implements Executor {
       // Nothing but the modules that the key names: no package, no configuration, no cache of code.
       ...["--no-npm", "--no-remote", "--no-config", "--no-lock", "--no-code-cache"],
       ...await compilerArguments(task.backend),
-      ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
+      `--allow-read=${list(reach.read, task.folder)}`,
+      `--allow-write=${list(reach.write, task.folder)}`,
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
       ...flags,
       HOST,
@@ -162,7 +177,20 @@ function boundToLife(): Promise<readonly string[]> {
   return binding ??= works().then((possible) => possible ? prefix : []);
 }
 
-/** A list of paths as a permission flag takes it: a comma within a path is doubled. */
-function list(paths: readonly string[]): string {
-  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
+/**
+ * A list of paths as a permission flag takes it. Commas separate them and cannot be quoted, so a path that
+ * has one is given from the folder in which the process starts: what both are in needs no name then.
+ *
+ * @throws {StageError} if that leaves a comma.
+ */
+function list(paths: readonly string[], from: string): string {
+  return paths.map((path) => {
+    if (!path.includes(",")) return path;
+    const way = relative(Deno.realPathSync(from), path) || ".";
+    if (!way.includes(",")) return way;
+    throw new StageError(
+      `A stage cannot be given "${path}": Deno takes no comma in the path of a permission; rename what has ` +
+        "it, or keep the outputs, the mirror and the project below one folder whose name may have it",
+    );
+  }).join(",");
 }

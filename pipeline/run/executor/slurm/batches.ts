@@ -14,7 +14,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt, readText } from "../../../files.ts";
+import { lookAt, readText, removeTree } from "../../../files.ts";
 import { isSha256, type Sha256 } from "../../../key/hash.ts";
 import type { StageProgress } from "../../../stage.ts";
 import { writeAtomically } from "../../../store/sealed.ts";
@@ -120,7 +120,7 @@ export class Batches {
     const path = join(folder, `${index}.json`);
     if (lookAt(path)) Deno.removeSync(path);
     const isOpen = [...Deno.readDirSync(folder)].some(({ name }) => /^\d+\.json$/.test(name));
-    if (!isOpen) Deno.removeSync(folder, { recursive: true });
+    if (!isOpen) removeTree(folder);
   }
 
   #json({ batch, index }: JobPlace, suffix: string): unknown {

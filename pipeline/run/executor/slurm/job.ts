@@ -25,6 +25,7 @@ import { makeAndKeep } from "../../keep.ts";
 import { Log } from "../../logs.ts";
 import type { QueueOrder } from "../../queue.ts";
 import { openScratch } from "../../scratch.ts";
+import { needsOf } from "../../share.ts";
 import { LocalExecutor } from "../local.ts";
 import { Batches, type JobEnding, type JobPlace } from "./batches.ts";
 import { parseJobOrder, type RunFacts } from "./order.ts";
@@ -93,8 +94,11 @@ async function make(order: Order, { store, batches, place, signal }: {
   const log = new Log(store.root, key);
   const claims = new Claims(store, run);
   const scratch = await openScratch(store, { alone: true });
+  const needs = needsOf(instance, order.platform);
+  // Slurm shows a job just its own adapters, numbered from 0.
+  const share = { ...needs, adapters: Array.from({ length: needs.gpus }, (_, number) => number) };
   try {
-    const kept = await makeAndKeep({ ...order, folder: scratch.folder(), scratch }, {
+    const kept = await makeAndKeep({ ...order, folder: scratch.folder(), scratch, share }, {
       ...{ store, workspace: store, claims, executor, signal },
       pins: new Pins(order.root, { keep: order.keepPins }),
       watch: {

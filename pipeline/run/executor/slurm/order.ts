@@ -11,7 +11,7 @@ import { type Ingredients, keyOf } from "../../../key/ingredients.ts";
 import type { Platform } from "../../../key/platform.ts";
 import { LockstepError } from "../../../errors.ts";
 import type { Instance } from "../../../plan/graph.ts";
-import type { Access, Stage } from "../../../stage.ts";
+import type { Access, Resources, Stage } from "../../../stage.ts";
 import type { OutputRecord, Trace } from "../../../store/trace.ts";
 import type { QueueOrder } from "../../queue.ts";
 
@@ -39,6 +39,7 @@ export interface JobOrder extends RunFacts {
   readonly params: Json;
   readonly stage: Omit<Stage, "params" | "access" | "settle" | "check" | "preview">;
   readonly access: Access;
+  readonly resources: Resources;
   readonly inputs: Readonly<Record<string, readonly JobInput[]>>;
 }
 
@@ -68,6 +69,7 @@ export function toJobOrder(order: QueueOrder, facts: RunFacts): JobOrder {
     instance: instance.name,
     params: instance.params,
     access: access?.(instance.params) ?? {},
+    resources: instance.node.resources,
     inputs: Object.fromEntries(inputs),
   };
 }
@@ -84,7 +86,7 @@ export function parseJobOrder(text: string): RunFacts & QueueOrder {
       `Cannot make ${order.instance}: its order must have the ingredients of its key, and has others`,
     );
   }
-  const { access, inputs, stage, params, instance: name, mirror, ...rest } = order;
+  const { access, inputs, stage, params, instance: name, mirror, resources, ...rest } = order;
   const upstream = new Map<string, { instance: Instance; outputs: Record<string, OutputRecord> }>();
   const bind = ({ instance: from, at, output, label, record }: JobInput) => {
     const known = upstream.get(from) ?? { instance: bareInstance({ name: from, at }), outputs: {} };
@@ -93,7 +95,7 @@ export function parseJobOrder(text: string): RunFacts & QueueOrder {
     return { instance: known.instance, output, label };
   };
   const instance = bareInstance({
-    ...{ name, params },
+    ...{ name, params, resources },
     // Its params are valid, and need no schema.
     stage: { ...stage, access: () => access } as unknown as Stage,
     inputs: Object.fromEntries(
@@ -109,15 +111,15 @@ export function parseJobOrder(text: string): RunFacts & QueueOrder {
 }
 
 function bareInstance(
-  { name, at = {}, params = {}, stage, inputs = {} }:
+  { name, at = {}, params = {}, stage, inputs = {}, resources = {} }:
     & Pick<Instance, "name">
     & Partial<Pick<Instance, "at" | "params" | "inputs">>
-    & { readonly stage?: Stage },
+    & { readonly stage?: Stage; readonly resources?: Resources },
 ): Instance {
   // Of an instance that only feeds another one, nothing but name and place is asked.
   const declared = stage ?? { name, inputs: {}, outputs: {} } as unknown as Stage;
   return {
     ...{ name, at, params, inputs },
-    node: { name: declared.name, stage: declared, each: [], inputs: {}, slurm: {} },
+    node: { name: declared.name, stage: declared, each: [], inputs: {}, resources, slurm: {} },
   };
 }
