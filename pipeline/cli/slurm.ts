@@ -52,6 +52,11 @@ export function openSlurm(
       uncaged: options.uncaged,
     },
     needsOf: (instance) => jobNeedsOf(instance, session.platform),
+    async onMade(key) {
+      const { uploads } = session.cached ?? {};
+      const trace = uploads && await session.store.trace(key);
+      if (trace) uploads.add(trace);
+    },
     listener,
   });
   const note = (message: string) => listener({ event: "note", message });

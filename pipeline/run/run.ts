@@ -19,7 +19,8 @@ import type { Platform } from "../key/platform.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import { needsOf, type Share } from "./share.ts";
 import { Slots } from "./slots.ts";
-import { type Queue, type QueueEnding, QueueFailure } from "./queue.ts";
+import { type Queue, QueueFailure } from "./queue.ts";
+import { Queued } from "./queued.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
@@ -73,6 +74,8 @@ interface Given {
   readonly upstream: Upstream;
   readonly share: Share;
 }
+/** What is to be made, and why. */
+type Running = Extract<Decision, { action: "run" }>;
 type Ending = { readonly result: Result } | { readonly failed: string };
 
 /** Runs all instances of a graph for which the plan does not hold a result already. */
@@ -147,6 +150,7 @@ class Runner {
   readonly #slots: Slots;
   /** What those that run print, and those that failed printed. */
   readonly #logs = new Map<Instance, Log>();
+  readonly #queued: Queued;
   /** The first failure, where that ends the run. */
   #fatal: Instance | undefined;
   readonly #failing = new AbortController();
@@ -163,6 +167,7 @@ class Runner {
     this.#options = options;
     this.#slots = new Slots({ ...options.executor.limits, places: options.jobs });
     this.#signal = AbortSignal.any([options.signal, this.#failing.signal]);
+    this.#queued = new Queued(options);
   }
 
   /** How an instance ends; starts it, and what it needs, if nobody did. */
@@ -251,7 +256,7 @@ class Runner {
     const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const queue = this.#options.queueOf?.(instance);
-    if (queue) return await this.#queued(queue, instance, { decision, upstream });
+    if (queue) return await this.#queue(queue, instance, { decision, upstream });
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
     const needs = needsOf(instance, this.#options.platform);
@@ -279,60 +284,30 @@ class Runner {
   }
 
   /** Has an instance made elsewhere; returns damaged upstream, if any. */
-  async #queued(
+  async #queue(
     queue: Queue,
     instance: Instance,
-    { decision, upstream: outputs }: {
-      readonly decision: Extract<Decision, { action: "run" }>;
-      readonly upstream: Upstream;
-    },
+    { decision, upstream: outputs }: { readonly decision: Running; readonly upstream: Upstream },
   ): Promise<Set<Instance>> {
-    const { listener, planInput, claims, bundles, platform, mirror } = this.#options;
     const { key, ingredients, reason } = decision;
+    const { platform, mirror, planInput } = this.#options;
+    const bundle = this.#options.bundles.get(instance.node.stage.name)!;
     const forced = planInput.forced(instance);
-    if (forced) await claims.keep(() => claims.claim(key));
-    const bundle = bundles.get(instance.node.stage.name)!;
-    const estimateSeconds = this.#options.secondsOf(instance) ?? null;
-    const { name } = instance;
-    let hasStarted = false;
-    const ending = await queue.make(
+    const ended = await this.#queued.make(
+      queue,
       { instance, key, ingredients, bundle, platform, outputs, mirror, forced },
-      {
-        started() {
-          if (hasStarted) return;
-          hasStarted = true;
-          listener({ event: "started", instance: name, key, reason, estimateSeconds });
-        },
-        progress: (progress) => listener({ event: "progress", instance: name, ...progress }),
-        waiting: (owner) => listener({ event: "waiting", instance: name, owner }),
-      },
-      this.#signal,
+      { reason, signal: this.#signal },
     );
-    return await this.#takeQueued(instance, key, ending);
-  }
-
-  /** Takes what is in the store of an instance that was made elsewhere. */
-  async #takeQueued(instance: Instance, key: Sha256, ending: QueueEnding): Promise<Set<Instance>> {
-    if (ending.ended === "damaged") {
-      return new Set([...upstream(instance)].filter(({ name }) => ending.upstream.includes(name)));
-    }
-    const trace = await this.#options.store.trace(key);
-    if (!trace) {
-      throw new LockstepError(
-        `Cannot take the result of ${instance.name}: its job must have left a trace in the store, and ` +
-          "none is here; see whether the node and this machine share the folder",
-      );
-    }
-    const { outputs, metrics, seconds } = trace;
-    if (ending.ended === "found") return this.#reuse(instance, { key, outputs });
-    this.#take(instance, key, { ...ending, outputs, metrics, seconds });
+    if (ended instanceof Set) return ended;
+    if ("seconds" in ended) this.#take(instance, key, ended);
+    else this.#reuse(instance, { key, outputs: ended.outputs });
     return new Set();
   }
 
   /** Makes an instance if no other process is at it; else returns who is. */
   async #underLock(
     instance: Instance,
-    decision: Extract<Decision, { action: "run" }>,
+    decision: Running,
     given: Given,
   ): Promise<Set<Instance> | Owner> {
     const { planInput, store, workspace, claims } = this.#options;
@@ -361,7 +336,7 @@ class Runner {
 
   async #make(
     instance: Instance,
-    { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
+    { key, ingredients, reason }: Running,
     { upstream: outputs, share }: Given,
   ): Promise<void> {
     const { listener, workspace, bundles, platform, mirror, name } = this.#options;

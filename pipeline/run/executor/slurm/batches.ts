@@ -75,6 +75,11 @@ export class Batches {
     }
   }
 
+  /** Milliseconds since a batch was written. */
+  age(batch: string): number {
+    return Date.now() - (lookAt(join(this.folder(batch), "keys.txt"))?.stat.mtime ?? 0);
+  }
+
   /** The indices of a batch's jobs that ended. */
   ended(batch: string): Set<number> {
     const found = new Set<number>();

@@ -18,6 +18,7 @@ import { Claims } from "../../../store/claims.ts";
 import { LocalStore } from "../../../store/local_store.ts";
 import { type HeldLock, isHeld, tryLock } from "../../../store/mutex.ts";
 import { Pins } from "../../../store/pins.ts";
+import { holdForRun } from "../../../store/run_lock.ts";
 import { locksFolder } from "../../../store/workspace.ts";
 import type { Executor } from "../../executor.ts";
 import { damagedInputs } from "../../instance.ts";
@@ -50,6 +51,7 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
   }
   const order = parseJobOrder(text);
   let ending: JobEnding;
+  const held = holdForRun(store);
   try {
     const lock = await lockOf(order, store, signal);
     try {
@@ -61,6 +63,8 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
     // Slurm says why, or runs it again.
     if (signal.aborted) return ASKED_TO_END;
     ending = { ended: "failed", message: explain(error) };
+  } finally {
+    held.release();
   }
   batches.writeEnding(place, ending);
   return ending.ended === "failed" ? 1 : 0;

@@ -55,12 +55,14 @@ const QUIET = { looks: 2, ms: 4000 };
 /** A job that Slurm knows nothing of is submitted again so often. */
 const MAX_LOSSES = 3;
 const SHOWN_LINES = 20;
+/** How long it is kept that a job failed which nobody waits for: other runs may. */
+const KEPT_MS = 7 * 24 * 3600 * 1000;
 
 /** Somebody who waits for an instance. */
 interface Waiting {
   readonly order: QueueOrder;
   readonly watch: QueueWatch;
-  readonly resolve: (ending: QueueEnding) => void;
+  readonly resolve: (ending: QueueEnding | Promise<QueueEnding>) => void;
   readonly reject: (error: unknown) => void;
   /** Once it is submitted. */
   place?: JobPlace;
@@ -77,6 +79,8 @@ export interface SlurmQueueOptions {
   readonly workspace: Workspace;
   readonly facts: RunFacts;
   readonly needsOf: (instance: Instance) => JobNeeds;
+  /** Called with each key that a job made. */
+  readonly onMade: (key: Sha256) => Promise<void>;
   readonly listener: Listener;
 }
 
@@ -131,9 +135,14 @@ export class SlurmQueue implements Queue {
   /** Cancels the jobs that are left. */
   async cancel(): Promise<void> {
     const jobs = await listJobs();
-    const ids = [...this.#waiting.values()].flatMap(({ place }) => {
-      const job = place && jobs.get(place.batch)?.get(place.index);
-      return job === undefined || isOver(job) ? [] : [job.id];
+    const own = Map.groupBy(this.#waiting.values(), ({ place }) => place?.batch ?? "");
+    const ids = [...own].flatMap(([batch, all]) => {
+      const open = [...jobs.get(batch) ?? []].filter(([, job]) => !isOver(job));
+      const ours = open.filter(([index]) => all.some(({ place }) => place!.index === index));
+      // A whole array by its one number.
+      return ours.length === open.length
+        ? open.slice(0, 1).map(([, { id }]) => id.split("_")[0]!)
+        : ours.map(([, { id }]) => id);
     });
     if (ids.length > 0) await cancel(ids);
     for (const { place } of this.#waiting.values()) if (place) this.#batches.forget(place);
@@ -201,8 +210,10 @@ export class SlurmQueue implements Queue {
 
   #settle(waiting: Waiting, ending: JobEnding): void {
     const { order, watch, resolve, place } = waiting;
-    if (ending.ended === "made") watch.started();
-    if (ending.ended !== "failed") resolve(ending);
+    if (ending.ended === "made") {
+      watch.started();
+      resolve(this.#options.onMade(order.key).then(() => ending));
+    } else if (ending.ended !== "failed") resolve(ending);
     else this.#fail(waiting, ending.message);
     this.#waiting.delete(order.key);
     if (place) this.#batches.forget(place);
@@ -307,9 +318,11 @@ export class SlurmQueue implements Queue {
         if (this.#batches.order(place) === undefined) continue;
         const job = jobs.get(batch)?.get(index);
         if (waiting === undefined) {
-          // It was made while nobody waited.
+          if (job && !isOver(job)) continue;
+          // It was made while nobody waited, or failed, and nobody ever asked.
           const ending = ended.has(index) ? this.#batches.ending(place) : undefined;
-          if (ending && ending.ended !== "failed") this.#batches.forget(place);
+          const isMade = ending !== undefined && ending.ended !== "failed";
+          if (isMade || this.#batches.age(batch) > KEPT_MS) this.#batches.forget(place);
         } else if (waiting.place === undefined && (job || ended.has(index))) {
           waiting.place = place;
           if (job) waiting.job = job;
