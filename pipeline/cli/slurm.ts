@@ -21,8 +21,7 @@ import { type Session, withSession } from "./session.ts";
 
 function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
   const { slurm: settings, stage, resources } = instance.node;
-  // A program computes on what it likes, the engine's stages on an adapter where the run does.
-  const gpus = stage.command ? resources.gpus ?? 0 : needsOf(instance, platform).gpus;
+  const { gpus } = needsOf(instance, platform);
   return { resources: { ...resources, gpus }, settings, alone: stage.alone ?? false };
 }
 

@@ -66,11 +66,12 @@ export function bindNodes(
       }
     }
     const each = entry.each.filter((axis) => axes.includes(axis));
+    const own = o.profile.stages?.[name];
     nodes.set(name, {
       ...{ name, stage, each, executor: entry.executor },
       inputs: bindInputs(name, entry, o, stage),
-      resources: resourcesOf(entry.resources, o.profile.stages?.[name]?.resources),
-      slurm: { ...file.slurm, ...entry.slurm },
+      resources: resourcesOf(entry.resources, own?.resources),
+      slurm: { ...file.slurm, ...o.profile.slurm, ...entry.slurm, ...own?.slurm },
     });
   }
   return nodes;

@@ -71,9 +71,14 @@ const profile = z.strictObject({
   axes: z.record(name, axisOverrides).optional(),
   grid: grid.optional(),
   exclude: exclude.optional(),
+  slurm: slurmSchema.optional(),
   stages: z.record(
     name,
-    z.strictObject({ params: values.default({}), resources: resourcesSchema.optional() }),
+    z.strictObject({
+      params: values.default({}),
+      resources: resourcesSchema.optional(),
+      slurm: slurmSchema.optional(),
+    }),
   ).optional(),
 });
 
