@@ -10,6 +10,7 @@ import type { Event } from "../../pipeline/event.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { isInstalled } from "../rig/servers/processes.ts";
 import { type RunningSlurm, startSlurm } from "../rig/servers/slurm.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const isRequired = Deno.env.get("LOCKSTEP_REQUIRE_SERVERS") !== undefined;
 if (!isRequired) console.warn('skipped: tests on Slurm; "deno task test:servers" runs them');
@@ -32,7 +33,10 @@ function onSlurm(what: string, fn: (given: Given) => Promise<void>): void {
     async fn() {
       assert(isInstalled("slurmctld"), "slurmctld must be installed, and is not");
       await using cluster = await startSlurm();
-      using project = toyProject();
+      // Slurm replaces %a in paths, and a script's words end at spaces.
+      const folder = join(temporaryFolder(), "it's a%a b");
+      Deno.mkdirSync(folder);
+      using project = toyProject(folder);
       prepare(project);
       const { variables } = cluster;
       const args = ["reproduce", "--executor", "slurm", "--json"];
@@ -357,7 +361,7 @@ onSlurm(
 );
 
 onSlurm("Ctrl-C on a terminal asks whether to cancel", async ({ cluster, project, jobs }) => {
-  const command = `${Deno.execPath()} run -A --quiet ${project.path("main.ts")} reproduce ` +
+  const command = `${Deno.execPath()} run -A --quiet main.ts reproduce ` +
     "--executor slurm --profile long";
   const terminal = new Deno.Command("script", {
     args: ["--quiet", "--return", "--command", command, "/dev/null"],

@@ -33,7 +33,7 @@ export function scriptOf({ batch, folder, root, stage, count, needs }: JobArray)
     `--comment=${COMMENT}${batch}`,
     `--array=0-${count - 1}${max === undefined ? "" : `%${max}`}`,
     // Slurm replaces what follows a %, and takes a quoted value.
-    `--output="${join(folder, "%a.txt").replace("%a.txt", "").replaceAll("%", "%%")}%a.txt"`,
+    `--output="${join(folder.replaceAll("%", "%%"), "%a.txt")}"`,
     "--open-mode=append",
     "--requeue",
     "--nodes=1",
