@@ -22,6 +22,8 @@ interface Given {
   /** `reproduce --executor slurm`. */
   reproduce(...args: string[]): Promise<Ended>;
   start(...args: string[]): Deno.ChildProcess;
+  /** How many stages' processes were started. */
+  stages(): number;
   /** All jobs that Slurm knows of, `1_0 RUNNING n1`. */
   jobs(): Promise<string[]>;
 }
@@ -38,13 +40,20 @@ function onSlurm(what: string, fn: (given: Given) => Promise<void>): void {
       Deno.mkdirSync(folder);
       using project = toyProject(folder);
       prepare(project);
-      const { variables } = cluster;
+      const started = join(folder, "started");
+      const variables = {
+        ...cluster.variables,
+        PATH: `${writeStarter(folder, started)}:${Deno.env.get("PATH")}`,
+      };
       const args = ["reproduce", "--executor", "slurm", "--json"];
       await fn({
         cluster,
         project,
         reproduce: (...more) => project.run([...args, ...more], variables),
         start: (...more) => project.start([...args, ...more], variables),
+        stages: () =>
+          Deno.readTextFileSync(started).split("\n").filter((line) => line.includes("host.ts"))
+            .length,
         async jobs() {
           const text = await cluster.slurm("squeue", ...[
             ...["--array", "--noheader", "--states=all", "--format=%F_%K %T %N"],
@@ -54,6 +63,18 @@ function onSlurm(what: string, fn: (given: Given) => Promise<void>): void {
       });
     },
   });
+}
+
+/** Writes a program that starts stages' processes, as the one of its name does, and counts them. */
+function writeStarter(folder: string, counted: string): string {
+  const path = join(folder, "bin");
+  Deno.mkdirSync(path);
+  Deno.writeTextFileSync(
+    join(path, "setpriv"),
+    `#!/bin/sh\necho "$*" >> '${counted.replaceAll("'", `'\\''`)}'\nexec /usr/bin/setpriv "$@"\n`,
+    { mode: 0o755 },
+  );
+  return path;
 }
 
 /** Trainings that can be caught: 60 steps of 0.2 s, with a line of where each begins. */
@@ -235,7 +256,7 @@ onSlurm("what fails is reported in words, with its last lines", async (given) =>
 });
 
 onSlurm("a training that is queued again goes on from its checkpoint", async (given) => {
-  const { cluster, project, start } = given;
+  const { cluster, project, start, stages } = given;
   const running = start("--profile", "long");
   await untilStep(project, 5);
   // By an administrator.
@@ -266,8 +287,7 @@ onSlurm("a training that is queued again goes on from its checkpoint", async (gi
         "--states=PD",
         "--partition=batch",
         "--format=%A",
-      ))
-        .trim() === id,
+      )).trim() === id,
   );
   await cluster.slurm("scontrol", "update", `JobId=${id}`, "StartTime=now");
   await until("a third beginning", () => beganAt(project) > second);
@@ -275,12 +295,13 @@ onSlurm("a training that is queued again goes on from its checkpoint", async (gi
   assertGood(ended);
   const executed = eventsOf(ended, "executed").map(({ instance }) => instance);
   assertEquals(executed, ["word/ann", "steps/ann/1", "gather"]);
+  assertEquals(stages(), 5);
   assertEquals(project.read("outputs/toy.long/report/page.txt"), await expectedState());
 });
 
 onSlurm(
   "a node that is drained or lost costs nothing",
-  async ({ cluster, project, start, jobs }) => {
+  async ({ cluster, project, start, jobs, stages }) => {
     const running = start("--profile", "long");
     await untilStep(project, 3);
     const node = (await cluster.slurm("squeue", "--noheader", "--states=R", "--format=%N")).trim();
@@ -298,13 +319,13 @@ onSlurm(
     });
     const ended = await endOf(running);
     assertGood(ended);
-    assertEquals(beganAt(project), 0, "the training was begun once");
+    assertEquals(stages(), 3, "each stage was begun once");
     assertEquals(project.read("outputs/toy.long/report/page.txt"), await expectedState());
   },
 );
 
 onSlurm("a controller that is gone for a while costs nothing", async (given) => {
-  const { cluster, project, start } = given;
+  const { cluster, project, start, stages } = given;
   const running = start("--profile", "long");
   await until("a script", () =>
     below(project, "slurm").some((folder) => {
@@ -328,14 +349,14 @@ onSlurm("a controller that is gone for a while costs nothing", async (given) => 
   assertStringIncludes(notes, "Slurm does not answer");
   const executed = eventsOf(ended, "executed").map(({ instance }) => instance);
   assertEquals(executed, ["word/ann", "steps/ann/1", "gather"]);
-  assertEquals(beganAt(project), 0, "the training was begun once");
+  assertEquals(stages(), 3, "each stage was begun once");
   assertEquals(project.read("outputs/toy.long/report/page.txt"), await expectedState());
 });
 
 onSlurm(
   "a run that was killed is taken up by the next, which queues nothing twice",
   async (given) => {
-    const { project, start, reproduce, jobs } = given;
+    const { project, start, reproduce, jobs, stages } = given;
     const killed = start("--profile", "long");
     await untilStep(project, 3);
     killed.kill("SIGKILL");
@@ -353,12 +374,54 @@ onSlurm(
     assertEquals((await jobs()).length, before.length);
     const last = await reproduce("--profile", "long");
     assertGood(last);
-    assertEquals(beganAt(project), 0, "the training was begun once");
+    assertEquals(stages(), 3, "each stage was begun once");
     // word, steps and gather.
     assertEquals((await jobs()).length, 3);
     assertEquals(project.read("outputs/toy.long/report/page.txt"), await expectedState());
   },
 );
+
+onSlurm("jobs that a controller has forgotten are queued again", async (given) => {
+  const { cluster, project, start, jobs, stages } = given;
+  const running = start("--profile", "long");
+  await untilStep(project, 8);
+  await cluster.stopController();
+  await cluster.startController({ forgets: true });
+  const ended = await endOf(running);
+  assertGood(ended);
+  assert(beganAt(project) >= 8, `it began at step ${beganAt(project)}`);
+  // The training again, and what gathers it: of those before, nothing is known.
+  assertEquals((await jobs()).length, 2, String(await jobs()));
+  assertEquals(stages(), 4);
+  assertEquals(project.read("outputs/toy.long/report/page.txt"), await expectedState());
+});
+
+onSlurm("two runs at a time queue each instance once", async ({ start, jobs, stages }) => {
+  const both = [start("--profile", "long"), start("--profile", "long")];
+  for (const ended of await Promise.all(both.map(endOf))) assertGood(ended);
+  assertEquals([(await jobs()).length, stages()], [3, 3]);
+});
+
+onSlurm("an input that is damaged before a job begins is made again first", async (given) => {
+  const { cluster, project, start } = given;
+  assertGood(await given.reproduce("--profile", "quick", "--only", "word"));
+  const nodes = (state: string) =>
+    cluster.slurm("scontrol", "update", "NodeName=n[1-3]", `State=${state}`, "Reason=test");
+  await nodes("DRAIN");
+  const running = start("--profile", "quick");
+  await until("a job", async () => (await given.jobs()).some((line) => line.includes("PENDING")));
+  const blob = below(project, "blobs").flatMap((folder) =>
+    [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name))
+  ).find((path) => Deno.readTextFileSync(path) === "Ann")!;
+  Deno.chmodSync(blob, 0o644);
+  Deno.writeTextFileSync(blob, "Bob");
+  await nodes("RESUME");
+  const ended = await endOf(running);
+  assertGood(ended);
+  const executed = eventsOf(ended, "executed").map(({ instance }) => instance);
+  assertEquals(executed, ["word/ann", "steps/ann/1", "gather"]);
+  assertEquals(project.read("outputs/toy.quick/report/page.txt"), await expectedState());
+});
 
 onSlurm("Ctrl-C on a terminal asks whether to cancel", async ({ cluster, project, jobs }) => {
   const command = `${Deno.execPath()} run -A --quiet main.ts reproduce ` +

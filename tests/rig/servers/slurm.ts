@@ -14,7 +14,8 @@ export interface RunningSlurm extends AsyncDisposable {
   slurm(program: string, ...args: string[]): Promise<string>;
   /** Ends the controller at once. */
   stopController(): Promise<void>;
-  startController(): Promise<void>;
+  /** @param o.forgets Whether it has lost all that it knew. */
+  startController(o?: { readonly forgets: boolean }): Promise<void>;
   /** Ends a node's daemon at once; its jobs go on, and the controller does not know. */
   stopNode(node: string): void;
 }
@@ -60,8 +61,8 @@ async function start(processes: Processes): Promise<RunningSlurm> {
   const daemon = (...args: string[]) =>
     processes.start("/usr/bin/env", `SLURM_CONF=${config}`, ...args);
   let controller: Disposable | undefined;
-  const startController = async () => {
-    controller = daemon("/usr/sbin/slurmctld", "-D");
+  const startController = async ({ forgets } = { forgets: false }) => {
+    controller = daemon("/usr/sbin/slurmctld", "-D", ...(forgets ? ["-c"] : []));
     await processes.until(
       "an answer of slurmctld",
       () => slurm("scontrol", "ping").then((text) => text.includes("UP")),
