@@ -273,6 +273,14 @@ export const FLAGS = {
       "memory that instances share whose stages' resources name some, 8GB, 16GiB (default: all)",
     commands: ["reproduce", "plan"],
   },
+  adapter: {
+    argument: "N|VARIABLES",
+    help:
+      "graphics adapter to compute on, by its number in doctor or as variables, NAME=VALUE, with " +
+      "spaces between them; several may be given (default: all of one platform)",
+    commands: RUNS,
+    repeated: true,
+  },
   "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
   locked: {
     help: "fail where a result differs from the committed lock; leave the lock as it is",
