@@ -274,6 +274,14 @@ export const FLAGS = {
       "memory that instances share whose stages' resources name some, 8GB, 16GiB (default: all)",
     commands: ["reproduce", "plan"],
   },
+  adapter: {
+    argument: "N|VARIABLES",
+    help:
+      "graphics adapter to compute on, by its number in doctor or as variables, NAME=VALUE, with " +
+      "spaces between them; several may be given (default: all of one platform)",
+    commands: RUNS,
+    repeated: true,
+  },
   executor: {
     argument: EXECUTORS.join("|"),
     help:

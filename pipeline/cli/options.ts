@@ -38,6 +38,8 @@ export interface Options {
   readonly jobs: number;
   /** Processors that instances share. */
   readonly cpus: number;
+  /** Adapters: numbers, or variables of the environment. */
+  readonly adapter: readonly string[];
   /** Bytes that instances share; by default all that there are. */
   readonly memory?: number;
   /** Where instances are made; each where its stage says, if this does not. */
@@ -298,6 +300,7 @@ function parseValues(
     jobs,
     // More instances at a time than there are processors share them.
     cpus: values.integer("cpus", { or: Math.max(jobs, navigator.hardwareConcurrency), min: 1 }),
+    adapter: values.list("adapter"),
     ...memory === undefined ? {} : { memory },
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
     largest: values.size("largest") ?? 1e6,

@@ -15,7 +15,7 @@ import { type Decision, type Estimate, estimate, plan, type PlanInput } from "..
 import type { BackendChoice, Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
-import { requireRoom } from "../run/share.ts";
+import { atOnce, needsOf, requireRoom } from "../run/share.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
 import { Claims } from "../store/claims.ts";
@@ -55,6 +55,8 @@ export interface Session extends Wiring {
   /** With `--finished`: what of the graph is not in it. */
   readonly leftOut: Finished["leftOut"];
   readonly secondsOf: (instance: Instance) => number | undefined;
+  /** How many instances of an instance's stage can run at once. */
+  readonly atOnce: (instance: Instance) => number;
   readonly estimate: Estimate;
 }
 
@@ -110,6 +112,8 @@ export async function openSession(
   const outputs = outputsFolder(project, options);
   const executor = new LocalExecutor({
     uncaged: options.uncaged,
+    adapters: options.adapter,
+    ...storeOptions.onNote ? { onNote: storeOptions.onNote } : {},
     limits: {
       cpus: options.cpus,
       ...options.memory === undefined ? {} : { memoryBytes: options.memory },
@@ -147,6 +151,8 @@ export async function openSession(
   };
   const planned = await planGraph(graph, planInput, options);
   const secondsOf = expectedSeconds(store, name);
+  const limits = { ...executor.limits, places: options.jobs };
+  const together = (instance: Instance) => atOnce(needsOf(instance, platform), limits);
   return {
     ...wiring,
     ...planned,
@@ -161,7 +167,8 @@ export async function openSession(
     latest,
     planInput,
     secondsOf,
-    estimate: estimate(planned.decisions, secondsOf, options.jobs),
+    atOnce: together,
+    estimate: estimate(planned.decisions, secondsOf, together),
   };
 }
 
@@ -246,7 +253,7 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
       { ...session.planInput, outputs: find },
       options,
     );
-    const expected = estimate(planned.decisions, secondsOf, options.jobs);
+    const expected = estimate(planned.decisions, secondsOf, session.atOnce);
     // What the catalogue took for finished, and is not, is missing besides.
     const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
     const planInput: PlanInput = {

@@ -35,6 +35,13 @@ export function needsOf(
   return { gpus: onAdapter ? gpus : 0, memoryBytes, cpus, ...time };
 }
 
+/** How many that need as much can run at once, at least one. */
+export function atOnce(needs: Amounts, limits: Amounts & { readonly places: number }): number {
+  const counts = (["gpus", "memoryBytes", "cpus"] as const).filter((each) => needs[each] > 0)
+    .map((each) => Math.floor(limits[each] / needs[each]));
+  return Math.max(1, Math.min(limits.places, ...counts));
+}
+
 /** Memory of this machine, or of the group of processes to which this one is limited. */
 export function memoryHere(): number {
   return Math.min(

@@ -145,3 +145,22 @@ Deno.test("an instance that takes longer than its time ends, and fails alone", a
     "run again, and it goes on from its last state",
   ]);
 });
+
+Deno.test("an estimate counts on no more at once than processors allow", async () => {
+  using project = withResources("{ cpus: 4 }");
+  await project.executed("--jobs", "4", "--cpus", "16");
+  const estimated = async (cpus: string) => {
+    const args = ["plan", "--json", "--jobs", "4", "--cpus", cpus, "--force", "steps"];
+    const lines = (await project.run(args)).stdout.trim().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    const { estimateSeconds } = lines.find(({ event }) => event === "plan-summary");
+    const steps = lines.filter(({ instance = "" }) => instance.startsWith("steps/"));
+    return { all: estimateSeconds, steps: steps.map(({ estimateSeconds }) => estimateSeconds) };
+  };
+  const one = await estimated("4"), four = await estimated("16");
+  const sum = one.steps.reduce((sum: number, seconds: number) => sum + seconds, 0);
+  assertEquals(one.steps.length, 4);
+  assert(one.all >= sum, `${one.all} s for ${sum} s of work, one at a time`);
+  assert(four.all < one.all, `${four.all} s for four at a time, ${one.all} s for one`);
+});
