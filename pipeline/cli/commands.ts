@@ -174,42 +174,25 @@ export const FORMATS = {
   export: ["artifact", "crate", "slsa", "sbom"],
 } as const;
 
+/** Commands that are about an experiment and a profile. */
+const OF_PROFILES = [
+  ...RUNS,
+  ...RECORDS,
+  ...["certify", "selfaudit", "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
+] as const;
+
 /** The options by name. */
 export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "profiles",
   },
   set: {

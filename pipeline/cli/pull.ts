@@ -4,13 +4,14 @@
  *
  * @module
  */
+import { megabytes } from "../files.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import type { Decision } from "../plan/plan.ts";
 import type { Instance } from "../plan/graph.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import type { Result } from "../run/run.ts";
 import { namedBy } from "../store/trace.ts";
-import { counted, mb, openCache } from "./cache.ts";
+import { counted, openCache } from "./cache.ts";
 import { recordFetched } from "./finish.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
@@ -36,6 +37,7 @@ export async function pull(project: Project, options: Options, print: Print): Pr
   });
 }
 
+/** Instances by what came of them, and whether the run is recorded. */
 interface Counts {
   readonly here: number;
   readonly lost: number;
@@ -56,7 +58,7 @@ function say(
   const { here, lost, missing, unknown, recorded } = counts;
   const parts = [
     `${here} of ${counted(decisions.size, "instance")} here`,
-    `${counted(blobs, "file")} fetched, ${mb(bytes)}`,
+    `${counted(blobs, "file")} fetched, ${megabytes(bytes)}`,
   ];
   if (lost > 0) parts.push(`${lost} could not be fetched whole`);
   if (missing > 0) parts.push(`${missing} not in the cache; a run makes them`);

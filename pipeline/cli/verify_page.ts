@@ -6,10 +6,9 @@
  */
 import { resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
-import { lookAt } from "../files.ts";
+import { lookAt, megabytes } from "../files.ts";
 import { bundle, bytesOf, lost, type Source } from "../replay/bundle.ts";
 import { replayPage } from "../replay/page/page.ts";
-import { megabytes } from "../replay/text.ts";
 import { inspect } from "../replay/verify.ts";
 import type { LatestRun } from "../store/latest.ts";
 import { writeAtomically } from "../store/sealed.ts";

@@ -5,14 +5,13 @@
  * @module
  */
 import { LockstepError } from "../errors.ts";
-import { keyOf } from "../key/ingredients.ts";
 import { sha256 } from "../key/hash.ts";
-import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
+import { codeOf, disagreements, type Manifest, type Trace } from "../store/trace.ts";
 import { parseTrace } from "../store/traces.ts";
 import type { AuditFile } from "./audit_file.ts";
 import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
 import { checkCertificates } from "./certificates.ts";
-import type { Finding, Report } from "./finding.ts";
+import type { Report } from "./finding.ts";
 import { checkLock } from "./lock_lines.ts";
 import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
 
@@ -129,26 +128,20 @@ function checkTrace(
   trace: Trace,
   { instance, report }: { readonly instance: string; readonly report: Report },
 ): void {
-  const { key, stage, ingredients, outputs } = trace;
-  const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
-    if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
-  };
   const unknown = [
     ...Object.keys(trace).filter((name) => !FIELDS.has(name)),
-    ...Object.values(outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
+    ...Object.values(trace.outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
   ];
-  for (const name of unknown) expect("trace", name, ["no such field", "one"]);
-  expect("key", "key from its ingredients", [keyOf(ingredients), key]);
-  expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
-  const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
-    [`outputs.${name}`, `${kind}, ${exactness}`] as const
-  );
-  for (const [name, kind] of kinds) {
-    expect("trace", name, [ingredients[name] ?? "an ingredient", kind]);
+  for (const name of unknown) {
+    report({
+      what: "trace",
+      where: `${instance}, ${name}`,
+      expected: "no such field",
+      found: "one",
+    });
   }
-  for (const name of Object.keys(ingredients)) {
-    if (!name.startsWith("outputs.") || kinds.some(([made]) => made === name)) continue;
-    report({ what: "trace", where: `${instance}, ${name}`, expected: "an output", found: "none" });
+  for (const { what, where, ...rest } of disagreements(trace)) {
+    report({ what: what === "key" ? "key" : "trace", where: `${instance}, ${where}`, ...rest });
   }
 }
 

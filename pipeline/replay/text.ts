@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { megabytes } from "../files.ts";
 import { findingText } from "./finding.ts";
 import type { Step, Verified } from "./verify.ts";
 
@@ -58,11 +59,6 @@ export function verifiedText(
       : `unsound ${findings.length} findings`,
   );
   return lines.map(printable);
-}
-
-/** `12.3 MB`. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /**

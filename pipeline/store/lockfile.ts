@@ -12,8 +12,9 @@
  *
  * @module
  */
+import { join } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { lookAt, readText, UnreadableError } from "../files.ts";
+import { lookAt, readText, sortedEntries, UnreadableError } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { writeAtomically } from "./sealed.ts";
@@ -48,6 +49,13 @@ export function lockName(run: { experiment: string; profile: string; backend: st
 /** Whether a path, `lock/…`, is that of an experiment's lock. */
 export function isExperimentLock(name: string): boolean {
   return /^lock\/[^/]+\.lock$/.test(name) && !/^lock\/(deno|pins)\.lock$/.test(name);
+}
+
+/** The paths, `lock/…`, of the experiments' locks of a project. */
+export function lockNames(root: string): string[] {
+  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`).filter(
+    isExperimentLock,
+  );
 }
 
 /** The line of the lock for a trace. */

@@ -67,7 +67,7 @@ async function replaced(): Promise<TestProject> {
   return project;
 }
 
-Deno.test("gc lists what goes by stage and bytes, removes nothing unless told to, then just that", async () => {
+Deno.test("gc lists what goes by stage and bytes, removes nothing unless asked, then just that", async () => {
   using project = await replaced();
   const before = filesOf(project);
   const { items } = await gc(project);

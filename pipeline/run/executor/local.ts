@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type BackendChoice,
@@ -95,7 +96,8 @@ export class LocalExecutor implements Executor {
       // Nothing but the modules that the key names: no package, no configuration, no cache of code.
       ...["--no-npm", "--no-remote", "--no-config", "--no-lock", "--no-code-cache"],
       ...await compilerArguments(task.backend),
-      ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
+      `--allow-read=${list(reach.read, task.folder)}`,
+      `--allow-write=${list(reach.write, task.folder)}`,
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
       ...flags,
       HOST,
@@ -162,7 +164,20 @@ function boundToLife(): Promise<readonly string[]> {
   return binding ??= works().then((possible) => possible ? prefix : []);
 }
 
-/** A list of paths as a permission flag takes it: a comma within a path is doubled. */
-function list(paths: readonly string[]): string {
-  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
+/**
+ * A list of paths as a permission flag takes it. Commas separate them and cannot be quoted, so a path that
+ * has one is given from the folder in which the process starts: what both are in needs no name then.
+ *
+ * @throws {StageError} if that leaves a comma.
+ */
+function list(paths: readonly string[], from: string): string {
+  return paths.map((path) => {
+    if (!path.includes(",")) return path;
+    const way = relative(Deno.realPathSync(from), path) || ".";
+    if (!way.includes(",")) return way;
+    throw new StageError(
+      `A stage cannot be given "${path}": Deno takes no comma in the path of a permission; rename what has ` +
+        "it, or keep the outputs, the mirror and the project below one folder whose name may have it",
+    );
+  }).join(",");
 }

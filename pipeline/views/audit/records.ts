@@ -12,7 +12,7 @@ import { experimentPath } from "../../config/files.ts";
 import { lookAt, readBytes, readText, sortedEntries } from "../../files.ts";
 import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
-import { formatLock, isExperimentLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
+import { formatLock, lockName, lockNames, readLock, toEntry } from "../../store/lockfile.ts";
 import type { Publications } from "../../run/publish.ts";
 import { isRecord } from "../../store/shape.ts";
 import { readTag, tagNames } from "../../store/tags.ts";
@@ -141,8 +141,7 @@ export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): stri
       }
     }
   }
-  return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) => isExperimentLock(name) && !checked.has(name));
+  return lockNames(audit.root).filter((name) => !checked.has(name));
 }
 
 function* lockProblems(
