@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import { lookAt } from "../files.ts";
-import { hashFile, type Sha256 } from "../key/hash.ts";
+import { hashFile, type Sha256, sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
 import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
@@ -64,6 +64,18 @@ export function lockDigest(project: Project, session: Session): Sha256 | undefin
   return lookAt(path)?.kind === "a file" ? hashFile(path) : undefined;
 }
 
+/** The digest of a run's lock, if it is to the byte what a run with these results would write. */
+export async function lockOf(
+  session: Session,
+  results: RunOutcome["results"],
+  project: Project,
+): Promise<Sha256 | undefined> {
+  const { name: experiment, profile } = session.experiment;
+  const text = formatLock({ experiment, profile }, await lockEntries(session, results));
+  const digest = lockDigest(project, session);
+  return digest === sha256(text) ? digest : undefined;
+}
+
 /** What a run is held to its lock with. */
 export interface Locking {
   readonly project: Project;
@@ -103,9 +115,12 @@ interface LockFile {
   readonly listener: Listener;
 }
 
-async function lockEntries({ store }: Session, outcome: RunOutcome): Promise<Lock> {
+async function lockEntries(
+  { store }: Session,
+  results: RunOutcome["results"],
+): Promise<Lock> {
   const entries = new Map<string, LockEntry>();
-  for (const [instance, { key }] of outcome.results) {
+  for (const [instance, { key }] of results) {
     const trace = await store.trace(key);
     if (trace) entries.set(instance.name, toEntry(trace));
   }
@@ -121,7 +136,7 @@ async function checkLock(
 ): Promise<boolean> {
   const name = `lock/${basename(path)}`;
   const lock = readLock(path, name) ?? new Map();
-  const entries = await lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome.results);
   const all = compareWithLock(lock, entries, { whole });
   const { differences, notes } = await withoutCertified(all, { session, outcome, lock, path });
   const shown = differences.slice(0, MAX_SHOWN).map(({ message }) => `\n${message}`).join("");
@@ -142,7 +157,7 @@ async function updateLock(
   { path, whole, listener }: LockFile,
 ): Promise<void> {
   const name = `lock/${basename(path)}`;
-  const entries = await lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome.results);
   const before = lockBefore(path, { name, whole });
   const lock: Lock = new Map([...whole ? [] : before ?? [], ...entries]);
   Deno.mkdirSync(dirname(path), { recursive: true });
