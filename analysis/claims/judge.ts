@@ -40,17 +40,18 @@ export function judgeClaims(
 ): JudgedClaim[] {
   const { published, metrics } = study;
   const prints: Prints = { published, metrics, seedAxis: study.seeds };
-  const seeds = axisOf(study, study.seeds)?.values.length ?? 0;
-  const chances = seeds === 0 ? [] : chancesOf(claims, {
-    ...prints,
-    seeds,
-    confidence: study.confidence,
-    elsewhere,
-  });
   const alpha = alphaOf(study.confidence);
   const found = claims.map((claim) => {
     const family = familyOf(claims, claim.source, elsewhere);
     return askedBy(claim, prints).map((asked) => compare(study, { claim, asked, alpha, family }));
+  });
+  const seeds = axisOf(study, study.seeds)?.values.map(({ value }) => value) ?? [];
+  const chances = seeds.length === 0 ? [] : chancesOf(claims, {
+    ...prints,
+    seeds: seeds.length,
+    seedsOf: (claim, each) => found[claim]![each]!.seeds.map((seed) => seeds.indexOf(seed)),
+    confidence: study.confidence,
+    elsewhere,
   });
   const evidence = found.map((each) => each.map(({ evidence }) => evidence));
   const rulings = ruleOnAll(claims, evidence, { alpha, elsewhere });
@@ -89,17 +90,24 @@ export function compare(study: Study, { claim, asked, alpha, family }: {
   asked: Asked;
   alpha: number;
   family: number;
-}): { readonly comparison: JudgedComparison; readonly evidence: Evidence } {
+}): {
+  readonly comparison: JudgedComparison;
+  readonly evidence: Evidence;
+  /** Those that have all of its runs. */
+  readonly seeds: readonly string[];
+} {
   const { comparison } = asked;
   const provenance = partsOf(comparison)
     .flatMap(({ place, minus }) => minus === null ? [place] : [place, minus])
     .map((at) => provenanceOf(study, at));
   // Synthetic data has a truth of its own, which is no evidence for what a paper found.
   const counts = claim.source === "own" || provenance.every(({ kind }) => kind !== "synthetic");
-  const sample = counts ? changesOf(study, comparison).map(({ value }) => value) : [];
+  const changes = counts ? changesOf(study, comparison) : [];
+  const sample = changes.map(({ value }) => value);
   const evidence = evidenceOf(sample, asked.question);
   return {
     evidence,
+    seeds: changes.map(({ seed }) => seed),
     comparison: {
       comparison,
       text: comparisonText(study, comparison),

@@ -50,7 +50,10 @@ export interface JudgedComparison {
 
 /** Chances of each verdict, from simulated experiments with the seeds at hand. */
 export interface Chances {
+  /** Of the comparison that has fewest. */
   readonly seeds: number;
+  /** Whether all that it claims is printed; what is not is taken to be as large as just matters. */
+  readonly isPrinted: boolean;
   /** If the paper is exactly right. */
   readonly printed: Readonly<Partial<Record<Verdict, number>>>;
   /** If nothing has any effect; null of a claim that compares values with no others. */

@@ -157,9 +157,10 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
 export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
   const rows = claims.flatMap(({ id, chances }) => {
     if (chances === null) return [];
-    const { seeds, printed, none } = chances;
+    const { seeds, isPrinted, printed, none } = chances;
+    const truth = isPrinted ? "the paper is exactly right" : "the claim is exactly right";
     return [
-      { id, seeds, name: "printed", truth: "the paper is exactly right", chance: printed },
+      { id, seeds, name: "printed", truth, chance: printed },
       ...none === null
         ? []
         : [{ id, seeds, name: "none", truth: "nothing has an effect", chance: none }],

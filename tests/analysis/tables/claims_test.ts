@@ -109,6 +109,7 @@ Deno.test("a claim of a value itself leads to its runs, and is shown without a s
 Deno.test("each claim has its chance of each verdict, if the paper is right and if nothing has an effect", () => {
   const chances = {
     seeds: 5,
+    isPrinted: true,
     printed: { "reproduced": 0.1404, "underpowered": 0.8596 },
     none: { "underpowered": 0.96, "contradicted": 0.04 },
   };
@@ -121,6 +122,10 @@ Deno.test("each claim has its chance of each verdict, if the paper is right and 
     ["X1", "5", "the paper is exactly right", "14 %", "0 %", "0 %", "86 %", "0 %"],
     ["", "5", "nothing has an effect", "0 %", "0 %", "0 %", "96 %", "4 %"],
   ]);
+  const own = tables(bakery(), {}, [
+    claim("X1", [], { chances: { ...chances, isPrinted: false } }),
+  ]);
+  assertEquals(texts(own.get("chances"))[1]![2], "the claim is exactly right");
 });
 
 Deno.test("what can't be true at once comes first", () => {
