@@ -164,8 +164,16 @@ function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }:
   };
 }
 
-/** A comparison as people read it: `Rye, oven two: Steamed − Dry`. */
-export function comparisonText(study: Study, comparison: Comparison): string {
+/**
+ * A comparison as people read it: `Rye, oven two: Steamed − Dry`.
+ *
+ * @param options As {@linkcode placeText} takes them.
+ */
+export function comparisonText(
+  study: Study,
+  comparison: Comparison,
+  options: { readonly all?: boolean } = {},
+): string {
   const { at, against, than, over } = comparison;
   const name = (of: At) =>
     Object.keys(against ?? {}).map((axis) => titleOf(study, axis, of[axis] ?? "")).join(", ");
@@ -175,7 +183,8 @@ export function comparisonText(study: Study, comparison: Comparison): string {
   const minus = metricOf(study, comparison.metric).change === "ratio" ? " / " : " − ";
   const one = (of: At) => {
     const rest = Object.entries(of).filter(([axis]) => against?.[axis] === undefined);
-    const place = [placeText(study, Object.fromEntries(rest)), ...means].filter(Boolean).join(", ");
+    const place = [placeText(study, Object.fromEntries(rest), options), ...means].filter(Boolean)
+      .join(", ");
     if (against === null) return place;
     return [place, name(of) + minus + name({ ...of, ...against })].filter(Boolean).join(": ");
   };
