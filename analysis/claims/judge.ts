@@ -102,7 +102,8 @@ export function compare(study: Study, { claim, asked, alpha, family }: {
     .map((at) => provenanceOf(study, at));
   // Synthetic data has a truth of its own, which is no evidence for what a paper found.
   const counts = claim.source === "own" || provenance.every(({ kind }) => kind !== "synthetic");
-  const changes = counts ? changesOf(study, comparison) : [];
+  const found = changesOf(study, comparison);
+  const changes = counts ? found : [];
   const sample = changes.map(({ value }) => value);
   const evidence = evidenceOf(sample, asked.question);
   return {
@@ -112,7 +113,7 @@ export function compare(study: Study, { claim, asked, alpha, family }: {
       comparison,
       text: comparisonText(study, comparison),
       printed: asked.printed,
-      provenance: sample.length === 0
+      provenance: found.length === 0
         ? ""
         : [...new Set(provenance.map(({ text }) => text))].join("; "),
       asPaper: sample.length > 0 && provenance.every((each) => each.asPaper),
