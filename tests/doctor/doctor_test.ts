@@ -181,7 +181,7 @@ Deno.test("--json prints one object: machine, backends with every operation, pro
   for (const { ok, worst } of tested) assert(ok && worst!.error < worst!.tolerance);
 });
 
-Deno.test("every profile's trainings have a size, and four times the seeds take four times as long", async () => {
+Deno.test("every profile's trainings have a size, and eight times the seeds take eight times as long", async () => {
   const work = async (experiment: string, profile: string) => {
     const options = parseOptions(["plan", "--experiment", experiment, "--profile", profile]);
     const { all } = await openExperiment(project, options);
@@ -191,7 +191,7 @@ Deno.test("every profile's trainings have a size, and four times the seeds take 
     return found.reduce((sum, one) => sum + one.steps * operationsOf(one), 0);
   };
   const paper = await work("fusion", "paper");
-  assert(Math.abs(await work("fusion", "decisive") / paper / 4 - 1) < 1e-9);
+  assert(Math.abs(await work("fusion", "decisive") / paper / 8 - 1) < 1e-9);
   assert(await work("fusion", "smoke") < paper / 1000);
   for (const experiment of ["intensity", "averaging"]) {
     assert(await work(experiment, "smoke") < await work(experiment, "paper"));
