@@ -131,6 +131,9 @@ async function* closed(
   if (zeros < 1024) throw new Error("it is cut off: two blocks of zeros must close it");
 }
 
+/** Words between single dots and slashes: nearly all names are such, and may be in an archive. */
+const harmless = /^[\w-]+(?:[./][\w-]+)*$/;
+
 /** Checks the names of an archive's members as they come. */
 export class MemberNames {
   readonly #archive: string;
@@ -155,15 +158,8 @@ export class MemberNames {
     if (refusedType !== undefined) {
       refuse(`members must be files or directories, not of type "${refusedType}"`);
     }
-    const name = raw.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
-    // The archive's own root, `./`.
-    if (name === "" || name === ".") return "";
-    if (name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\")) {
-      refuse("member names must be relative, with / between their parts");
-    }
-    if (name.includes("\0") || name.split("/").some((part) => part === ".." || part === "")) {
-      refuse("member names must not lead out of the archive");
-    }
+    const name = harmless.test(raw) ? raw : plainName(raw, refuse);
+    if (name === "") return "";
     if (this.#seen.has(name)) refuse("member names must differ");
     if (this.#seen.size >= maxMembers) {
       refuse(`an archive must have at most ${maxMembers} members`);
@@ -171,4 +167,18 @@ export class MemberNames {
     this.#seen.add(name);
     return name;
   }
+}
+
+/** A name without a leading `./` or trailing `/`, if it may be in an archive. */
+function plainName(raw: string, refuse: (rule: string) => never): string {
+  const name = raw.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
+  // The archive's own root, `./`.
+  if (name === "" || name === ".") return "";
+  if (name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\")) {
+    refuse("member names must be relative, with / between their parts");
+  }
+  if (name.includes("\0") || name.split("/").some((part) => part === ".." || part === "")) {
+    refuse("member names must not lead out of the archive");
+  }
+  return name;
 }
