@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { sha256 } from "../key/hash.ts";
 import { formatLock, lockName, toEntry } from "../store/lockfile.ts";
 import type { Trace } from "../store/trace.ts";
 import type { AuditFile } from "./audit_file.ts";
 import type { Report } from "./finding.ts";
+import { FormError, textIn } from "./record.ts";
 
 /** The lock must say what the traces say. */
 export function checkLock(
@@ -26,11 +28,9 @@ export function checkLock(
   }
   // Of an instance without a trace that is said already.
   if (traces.size < Object.keys(index.instances).length) return;
-  compareLines(name, {
-    expected: lockOf(index, traces),
-    found: new TextDecoder().decode(content),
-    report,
-  });
+  const expected = lockOf(index, traces), found = textIn(content);
+  compareLines(name, { expected, found, report });
+  if (expected === found && sha256(content) !== sha256(expected)) throw new FormError(name);
 }
 
 /** The lock that some traces give. */

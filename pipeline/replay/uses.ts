@@ -33,18 +33,19 @@ export function gathers(trace: Trace): boolean {
 /** Whether an instance is to be run again by whoever has the file. */
 export type Choice = (trace: Trace, instance: string) => boolean;
 
-/**
- * All that some traces name. Of a folder whose list is unknown, the list alone.
- *
- * @param options.chosen By default those that gather.
- * @param options.code Of which instances the code is to be there; by default of all.
- */
+/** Of which instances a file holds what running them again needs. */
+export interface Choices {
+  /** Of which everything; by default those that gather. */
+  readonly chosen?: Choice;
+  /** Of which the code; by default all. */
+  readonly code?: Choice;
+}
+
+/** All that some traces name. Of a folder whose list is unknown, the list alone. */
 export function* usesOf(
   traces: ReadonlyMap<string, Trace>,
-  { manifest, chosen = gathers, code: hasCode = () => true }: {
+  { manifest, chosen = gathers, code: hasCode = () => true }: Choices & {
     readonly manifest: (digest: string) => Manifest | undefined;
-    readonly chosen?: Choice;
-    readonly code?: Choice;
   },
 ): Generator<Use> {
   const always = new Set<string>();

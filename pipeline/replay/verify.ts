@@ -15,8 +15,9 @@ import { difference, furthest, type Leaf } from "./difference.ts";
 import type { Finding, Report } from "./finding.ts";
 import { compareLines } from "./lock_lines.ts";
 import { checkRecords, type Records } from "./records.ts";
+import { textIn } from "./record.ts";
 import { missingFor, replay } from "./replay.ts";
-import { gathers } from "./uses.ts";
+import { type Choices, gathers } from "./uses.ts";
 
 /** How to verify. */
 export interface VerifyOptions {
@@ -81,22 +82,30 @@ export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
   readonly records?: Records;
 }
 
-/** Checks what an audit file's records must agree on, and runs nothing. */
-export function inspect(bytes: Uint8Array<ArrayBuffer>, lock?: VerifyOptions["lock"]): Inspected {
+/**
+ * Checks what an audit file's records must agree on, and runs nothing.
+ *
+ * @param options.choices What a page's file holds, where not all that a run's does.
+ */
+export function inspect(
+  bytes: Uint8Array<ArrayBuffer>,
+  { lock, choices }: Pick<VerifyOptions, "lock"> & { readonly choices?: Choices } = {},
+): Inspected {
   const whole = { sha256: sha256(bytes), bytes: bytes.length };
   const findings: Finding[] = [];
   const report: Report = (finding) => findings.push(finding);
-  let file: AuditFile;
   try {
-    file = readAuditFile(bytes);
+    const file = readAuditFile(bytes);
+    const records = checkRecords(file, report, choices);
+    if (lock !== undefined) checkAgainst(lock, file, report);
+    return { ...whole, findings, index: file.index, root: file.root, records };
   } catch (error) {
+    // What else was found is of no use to whoever holds something that was not written here.
     if (!(error instanceof LockstepError)) throw error;
-    report({ what: "file", where: "the file", expected: "an audit file", found: error.message });
-    return { ...whole, findings };
+    const found = error.message;
+    const refusal = { what: "file", where: "the file", expected: "an audit file", found } as const;
+    return { ...whole, findings: [refusal] };
   }
-  const records = checkRecords(file, report);
-  if (lock !== undefined) checkAgainst(lock, file, report);
-  return { ...whole, findings, index: file.index, root: file.root, records };
 }
 
 /** Verifies an audit file. Whatever is wrong with it is a finding. */
@@ -105,7 +114,7 @@ export async function verify(
   options: VerifyOptions = {},
 ): Promise<Verified> {
   const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
-  const { records, ...inspected } = inspect(bytes, options.lock);
+  const { records, ...inspected } = inspect(bytes, options);
   const traces = [...records?.traces ?? []];
   options.onInstances?.(Object.keys(inspected.index?.instances ?? {}));
   const findings = [...inspected.findings];
@@ -157,7 +166,7 @@ function checkAgainst(
   report: Report,
 ): void {
   const name = lockName(index), where = `${name}, against the one given`;
-  const expected = lock(name), found = new TextDecoder().decode(files.get(name));
+  const expected = lock(name), found = textIn(files.get(name));
   if (expected !== undefined) compareLines(where, { expected, found, report });
   else report({ what: "lock", where, expected: "given", found: "no lock of this run" });
 }

@@ -8,12 +8,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
 import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
-import { readTar, tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
-import { seal } from "../../pipeline/store/sealed.ts";
+import { recordBytes } from "../../pipeline/replay/record.ts";
+import { readTar } from "../../pipeline/replay/tar.ts";
 import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
-import { Forger } from "../rig/forge.ts";
+import { Forger, relisted } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -204,31 +204,6 @@ Deno.test("300 random alterations of bytes are all found, without running anythi
     assert(found.every((each) => findingText(each).length > 20), `trial ${trial}`);
   }
 });
-
-/** The file with other files in it, and an index that lists them with their digests, or another index. */
-function relisted(
-  file: Uint8Array<ArrayBuffer>,
-  edit: (files: Map<string, Uint8Array>) => void,
-  other?: unknown,
-): Uint8Array<ArrayBuffer> {
-  const { index, files: held } = readAuditFile(file);
-  const files = new Map<string, Uint8Array>(held);
-  edit(files);
-  const digests = [...files].map(([name, content]) => [name, sha256(content)] as const);
-  const listed = other ?? { ...index, files: Object.fromEntries(digests) };
-  const text = new TextEncoder().encode(seal(listed));
-  const all = [["audit.json", text] as const, ...files];
-  const parts = all.flatMap(([name, content]) => [
-    ...[tarHeader(name, content.length), content, tarPadding(content.length)],
-  ]);
-  return joined([...parts, tarEnd()]);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
-  return whole;
-}
 
 /** What is altered by a hand that makes digests agree, and the words by which it must be found. */
 const FORGERIES: Readonly<
@@ -422,7 +397,7 @@ Deno.test("a run's certificates go with it, and must be of its results", async (
   const text = (await findings(relisted(file, (all) => {
     const edited = new TextDecoder().decode(all.get(own)).split("\nsha256")[0]!;
     const certificate = JSON.parse(edited.replaceAll(/"bytes": \d+/g, '"bytes": 1')) as object;
-    all.set(own, new TextEncoder().encode(seal({ ...certificate, metrics: { value: 1 } })));
+    all.set(own, recordBytes({ ...certificate, metrics: { value: 1 } }));
     all.set(`certificates/${"0".repeat(64)}.json`, files.get(own)!);
   }))).map(findingText).join("\n");
   assertStringIncludes(
@@ -503,7 +478,7 @@ Deno.test("400 random edits of index and traces, sealed again and listed, are fo
     const place = disturb(edited, number);
     if (JSON.stringify(edited) === JSON.stringify(before)) continue;
     const forged = relisted(file, (all) => {
-      if (name !== "audit.json") all.set(name, new TextEncoder().encode(seal(edited)));
+      if (name !== "audit.json") all.set(name, recordBytes(edited));
     }, name === "audit.json" ? edited : undefined);
     const found = await findings(forged, { again: () => false });
     assert(found.length > 0, `trial ${trial}: ${name} ${place}`);
