@@ -24,7 +24,7 @@ import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { revisionOf } from "./git.ts";
-import { identityOf, lockDigest, settleLock } from "./locking.ts";
+import { identityOf, lacksRecipes, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -49,6 +49,7 @@ export async function pagesIfUpToDate(
   const whole = session.graph === session.all;
   const lock = lockDigest(project, session);
   if (!isRecorded(session.latest, { results, whole, lock })) return undefined;
+  if (lacksRecipes(project, session)) return undefined;
   const published = await publishedAlready(
     publishingRun(session, options, whole),
     results,

@@ -11,15 +11,8 @@ import { hashFile, type Sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
 import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
-import {
-  formatLock,
-  type Lock,
-  type LockEntry,
-  lockName,
-  readLock,
-  toEntry,
-  writeLock,
-} from "../store/lockfile.ts";
+import { formatLock, type Lock, lockName, lockOf, readLock, writeLock } from "../store/lockfile.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -64,6 +57,12 @@ export function lockDigest(project: Project, session: Session): Sha256 | undefin
   return lookAt(path)?.kind === "a file" ? hashFile(path) : undefined;
 }
 
+/** Whether a run's lock was written before there were recipes, so that there is one to write. */
+export function lacksRecipes(project: Project, session: Session): boolean {
+  const lock = readLock(lockPath(project, session), lockName(identityOf(session)));
+  return [...lock?.values() ?? []].some(({ key, recipe }) => (key ?? recipe) === undefined);
+}
+
 /** What a run is held to its lock with. */
 export interface Locking {
   readonly project: Project;
@@ -104,12 +103,12 @@ interface LockFile {
 }
 
 async function lockEntries({ store }: Session, outcome: RunOutcome): Promise<Lock> {
-  const entries = new Map<string, LockEntry>();
+  const traces = new Map<string, Trace>();
   for (const [instance, { key }] of outcome.results) {
     const trace = await store.trace(key);
-    if (trace) entries.set(instance.name, toEntry(trace));
+    if (trace) traces.set(instance.name, trace);
   }
-  return entries;
+  return lockOf(traces);
 }
 
 const MAX_SHOWN = 20;

@@ -5,13 +5,12 @@
  */
 import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
-import { lockName } from "../store/lockfile.ts";
+import { formatLock, lockName, lockOf } from "../store/lockfile.ts";
 import type { LatestRun } from "../store/latest.ts";
 import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
 import type { Certificate } from "../store/certificate.ts";
 import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
 import { certificateName } from "./certificates.ts";
-import { lockOf } from "./lock_lines.ts";
 import { recordBytes } from "./record.ts";
 import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
 import { type Choices, type Use, usesOf } from "./uses.ts";
@@ -157,7 +156,7 @@ function membersOf(
     const found = certificate(trace);
     return found === undefined ? [] : [{ name: certificateName(key), content: recordBytes(found) }];
   });
-  const lock = new TextEncoder().encode(lockOf(run, traces));
+  const lock = new TextEncoder().encode(formatLock(run, lockOf(traces)));
   return [
     ...certificates,
     { name: lockName(run), content: lock },

@@ -4,7 +4,7 @@
  * @module
  */
 import { sha256 } from "../key/hash.ts";
-import { formatLock, lockName, toEntry } from "../store/lockfile.ts";
+import { formatLock, lockName, lockOf } from "../store/lockfile.ts";
 import type { Trace } from "../store/trace.ts";
 import type { AuditFile } from "./audit_file.ts";
 import type { Report } from "./finding.ts";
@@ -28,20 +28,9 @@ export function checkLock(
   }
   // Of an instance without a trace that is said already.
   if (traces.size < Object.keys(index.instances).length) return;
-  const expected = lockOf(index, traces), found = textIn(content);
+  const expected = formatLock(index, lockOf(traces)), found = textIn(content);
   compareLines(name, { expected, found, report });
   if (expected === found && sha256(content) !== sha256(expected)) throw new FormError(name);
-}
-
-/** The lock that some traces give. */
-export function lockOf(
-  run: { readonly experiment: string; readonly profile: string },
-  traces: ReadonlyMap<string, Trace>,
-): string {
-  return formatLock(
-    run,
-    new Map([...traces].map(([instance, trace]) => [instance, toEntry(trace)])),
-  );
 }
 
 /** Reports each line that two texts do not share, by the instance it begins with. */
