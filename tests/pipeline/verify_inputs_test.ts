@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { findingText } from "../../pipeline/replay/finding.ts";
-import { inspect } from "../../pipeline/replay/verify.ts";
+import { inspect, verify } from "../../pipeline/replay/verify.ts";
 import { Forger } from "../rig/forge.ts";
 import { measured } from "../rig/measuring.ts";
 
@@ -65,6 +65,101 @@ const WIRINGS: Readonly<
     /^input +times_chart, inputs\.page: must be a digest, found x$/m,
   ],
 };
+
+/** Alterations of what measures or follows from that, which a lock names by its recipes. */
+const RECIPES: Readonly<Record<string, readonly [(forger: Forger) => void, instance: string]>> = {
+  "a param of what measures": [
+    (forger) => forger.ingredients("time/cat/bob", (own) => own["params.times"] = "30"),
+    "time/cat/bob",
+  ],
+  "code of what measures": [
+    (forger) =>
+      forger.ingredients(
+        "time/cat/bob",
+        (own) => own["code"] = forger.keep("export const run = 1;"),
+      ),
+    "time/cat/bob",
+  ],
+  "what something measured was made from": [
+    (forger) => {
+      const from = forger.trace("pair/cat/ann").outputs["text"]!.sha256;
+      forger.ingredients("time/cat/bob", (own) => own["inputs.text"] = from);
+    },
+    "time/cat/bob",
+  ],
+  "a title of a report of times": [
+    (forger) => {
+      forger.ingredients("report", (own) => own["params.title"] = '"Best"');
+      forger.alter("report", "text", (text) => text.replace("All", "Best"));
+    },
+    "report",
+  ],
+  "a report that leaves the times out": [
+    (forger) => {
+      forger.ingredients("report", (own) => delete own["inputs.results[times.text{}]"]);
+      forger.alter("report", "text", (text) => text.split("\n{}")[0]!);
+    },
+    "report",
+  ],
+  "a chart of something else": [
+    (forger) => {
+      const { sha256 } = forger.trace("time/ann/ann").outputs["text"]!;
+      forger.ingredients("times_chart", (own) => own["inputs.page"] = sha256);
+      forger.alter("times_chart", "text", () => `chart of ${forger.text("time/ann/ann", "text")}`);
+    },
+    "times_chart",
+  ],
+  "a report that says that it times": [
+    (forger) => {
+      forger.alter("report", "text", (text) => text.replace("Ann", "Eve"));
+      forger.ingredients("report", (own) => own["alone"] = "true");
+    },
+    "report",
+  ],
+};
+
+Deno.test("a lock holds code, params and inputs of what measures, and of what follows from it", async (test) => {
+  const { file, lock } = await measured();
+  assertEquals(inspect(file, { lock: () => lock }).findings, []);
+  for (const [name, [edit, instance]] of Object.entries(RECIPES)) {
+    await test.step(name, async () => {
+      const forger = new Forger(file);
+      edit(forger);
+      const { findings } = inspect(await forger.file(), { lock: () => lock });
+      const text = findings.map(findingText).join("\n");
+      const line =
+        `lock    lock/toy.smoke.lock, against the one given, ${instance}: must be recipe=`;
+      assert(text.includes(line), text || "nothing was found");
+    });
+  }
+  // Other times are another run of the same.
+  const forger = new Forger(file);
+  const before = new Forger(file);
+  forger.alter("time/cat/bob", "text", () => "11 in 0.5");
+  forger.ingredients("time/cat/bob", (own) => own["machine"] = "another");
+  for (const [name, from] of [["times", "time/cat/bob"], ["times_chart", "times"]] as const) {
+    forger.rekey(before);
+    forger.alter(
+      name,
+      "text",
+      (text) => text.replace(before.text(from, "text"), forger.text(from, "text")),
+    );
+  }
+  forger.rekey(before);
+  assertEquals(inspect(await forger.file(), { lock: () => lock }).findings, []);
+});
+
+Deno.test("what follows from times is held to its bits, though a lock has no digest of it", async () => {
+  const { file } = await measured();
+  for (const instance of ["times", "times_chart", "report"]) {
+    const forger = new Forger(file);
+    forger.alter(instance, "text", (text) => text.replace("All", "None"));
+    forger.rekey(new Forger(file));
+    const { findings } = await verify(await forger.file());
+    const text = findings.map(findingText).join("\n");
+    assert(text.includes(`result  ${instance}, output text at line 1: recorded "`), text);
+  }
+});
 
 function swap(forger: Forger, instance: string, one: string, other: string): void {
   forger.ingredients(instance, (own) => {

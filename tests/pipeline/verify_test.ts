@@ -531,9 +531,31 @@ Deno.test("what a trace calls timed runs again, and what did not run again is li
   const found = (await findings(await forger.file())).map(findingText).join("\n");
   assert(/result +gather, output page at line 5/.test(found), found);
   const other = new Forger(file);
-  other.ingredients("gather", (own) => {
-    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
-  });
+  other.ingredients("gather", (own) => own["platform.backend"] = "wasm");
   const text = verifiedText(await verify(await other.file())).join("\n");
-  assert(/not run .*1 of gather/.test(text), text);
+  assertStringIncludes(text, "not run 1 instances: 1 of gather, which compute on wasm\n");
+});
+
+Deno.test("whatever the file holds all of runs again, gathered or not; what can't run here is listed", async () => {
+  const { file } = await audited();
+  const without = new Forger(file);
+  without.ingredients("gather", (own) => {
+    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
+    for (const input of ["states", "logs"]) own[`inputs.${input}`] = "none";
+  });
+  const found = (await findings(await without.file())).map(findingText).join("\n");
+  assert(/result +gather, output page at line 2: recorded/.test(found), found);
+  const altered = new Forger(file);
+  altered.set("steps/bob/2", { ...altered.trace("steps/bob/2"), metrics: { value: 68 } });
+  assertEquals((await findings(await altered.file())).map(findingText), [
+    "result  steps/bob/2, metric value: must be 67, found 68",
+  ]);
+  const failing = new Forger(file);
+  failing.ingredients("word/ann", (own) => {
+    own["code"] = failing.keep('export const run = () => fetch("https://example.org/");');
+  });
+  const verified = await verify(await failing.file());
+  assertEquals(verified.findings, []);
+  const text = verifiedText(verified).join("\n");
+  assertStringIncludes(text, "not run 1 instances: 1 of word, which cannot run here\n");
 });

@@ -7,14 +7,8 @@
 /// <reference lib="dom" />
 import type { StageProgress } from "../../stage.ts";
 import { findingText } from "../finding.ts";
-import {
-  type Elsewhere,
-  inspect,
-  type Inspected,
-  repeat,
-  type Repeated,
-  repeatOn,
-} from "../verify.ts";
+import { type Elsewhere, repeat, type Repeated, repeatOn } from "../repeat.ts";
+import { inspect, type Inspected } from "../verify.ts";
 import { Curve } from "./curve.ts";
 import { choicesOf, unpack } from "./material.ts";
 
