@@ -24,7 +24,7 @@ import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { revisionOf } from "./git.ts";
-import { identityOf, lockDigest, lockOf, settleLock } from "./locking.ts";
+import { agreeingLock, identityOf, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -157,7 +157,7 @@ export async function recordFetched(
   results: RunOutcome["results"],
   { project, options }: { readonly project: Project; readonly options: Options },
 ): Promise<void> {
-  const lock = await lockOf(session, results, project) ?? session.latest?.lock;
+  const lock = await agreeingLock(session, results, project) ?? session.latest?.lock;
   const changed = writeLatest({
     ...await endedRecord(session, { project, options }),
     keys: keysOf(session, { results, whole: true }),

@@ -11,15 +11,8 @@ import { hashFile, type Sha256, sha256 } from "../key/hash.ts";
 import type { RunOutcome } from "../run/run.ts";
 import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
-import {
-  formatLock,
-  type Lock,
-  type LockEntry,
-  lockName,
-  readLock,
-  toEntry,
-  writeLock,
-} from "../store/lockfile.ts";
+import { formatLock, type Lock, lockName, lockOf, readLock, writeLock } from "../store/lockfile.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -65,7 +58,7 @@ export function lockDigest(project: Project, session: Session): Sha256 | undefin
 }
 
 /** The digest of a run's lock, if it is to the byte what a run with these results would write. */
-export async function lockOf(
+export async function agreeingLock(
   session: Session,
   results: RunOutcome["results"],
   project: Project,
@@ -115,16 +108,13 @@ interface LockFile {
   readonly listener: Listener;
 }
 
-async function lockEntries(
-  { store }: Session,
-  results: RunOutcome["results"],
-): Promise<Lock> {
-  const entries = new Map<string, LockEntry>();
+async function lockEntries({ store }: Session, results: RunOutcome["results"]): Promise<Lock> {
+  const traces = new Map<string, Trace>();
   for (const [instance, { key }] of results) {
     const trace = await store.trace(key);
-    if (trace) entries.set(instance.name, toEntry(trace));
+    if (trace) traces.set(instance.name, trace);
   }
-  return entries;
+  return lockOf(traces);
 }
 
 const MAX_SHOWN = 20;
