@@ -8,6 +8,7 @@ import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import { lookAt } from "../files.ts";
 import { hashFile, type Sha256, sha256 } from "../key/hash.ts";
+import { noteEnding } from "../run/ending.ts";
 import type { RunOutcome } from "../run/run.ts";
 import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
@@ -53,7 +54,10 @@ export function requireLock(project: Project, session: Session): void {
 
 /** The digest of a run's lock; `undefined` if there is none. */
 export function lockDigest(project: Project, session: Session): Sha256 | undefined {
-  const path = lockPath(project, session);
+  return digestAt(lockPath(project, session));
+}
+
+function digestAt(path: string): Sha256 | undefined {
   return lookAt(path)?.kind === "a file" ? hashFile(path) : undefined;
 }
 
@@ -152,7 +156,11 @@ async function updateLock(
   const lock: Lock = new Map([...whole ? [] : before ?? [], ...entries]);
   Deno.mkdirSync(dirname(path), { recursive: true });
   const { name: experiment, profile } = session.experiment;
-  if (!writeLock(path, formatLock({ experiment, profile }, lock))) return;
+  const text = formatLock({ experiment, profile }, lock);
+  const digest = sha256(text);
+  if (digestAt(path) === digest) return;
+  noteEnding(session.name, { lock: digest }, session.store);
+  writeLock(path, text);
   const changed = countResults(compareWithLock(before ?? new Map(), lock, { whole: true }));
   const message = before === undefined
     ? `${counted(lock.size, "is", "are")} locked; commit the file`
