@@ -13,6 +13,7 @@
  * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
  * store/incoming/             what is being fetched from a shared cache, kept to go on from
+ * store/slurm/                orders of jobs of a cluster, and how they ended
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/certificates/         what executions past all caches showed of a key, sealed

@@ -7,6 +7,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import type { Event } from "../../pipeline/event.ts";
+import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { isInstalled } from "../rig/servers/processes.ts";
 import { type RunningSlurm, startSlurm } from "../rig/servers/slurm.ts";
@@ -91,6 +92,8 @@ function prepare(project: TestProject): void {
   long:
     grid: { name: [ann], seed: [1] }
     stages: { steps: { params: { steps: 60, delayMs: 200 } } }
+  endless:
+    stages: { steps: { params: { delayMs: 200, steps: 3000 } } }
   quick:
     grid: { name: [ann], seed: [1] }
     stages: { steps: { params: { steps: 60 } } }
@@ -302,6 +305,8 @@ onSlurm("a training that is queued again goes on from its checkpoint", async (gi
 onSlurm(
   "a node that is drained or lost costs nothing",
   async ({ cluster, project, start, jobs, stages }) => {
+    // Long enough to go on until it has begun elsewhere too.
+    project.edit("experiments/toy/experiment.yaml", "delayMs: 200 }", "delayMs: 600 }");
     const running = start("--profile", "long");
     await untilStep(project, 3);
     const node = (await cluster.slurm("squeue", "--noheader", "--states=R", "--format=%N")).trim();
@@ -421,6 +426,41 @@ onSlurm("an input that is damaged before a job begins is made again first", asyn
   const executed = eventsOf(ended, "executed").map(({ instance }) => instance);
   assertEquals(executed, ["word/ann", "steps/ann/1", "gather"]);
   assertEquals(project.read("outputs/toy.quick/report/page.txt"), await expectedState());
+});
+
+onSlurm("a node that is not what the key says is refused, with what differs", async (given) => {
+  const { cluster, project, start } = given;
+  await cluster.slurm("scontrol", "update", "NodeName=n[1-3]", "State=DRAIN", "Reason=test");
+  const running = start("--profile", "quick", "--only", "word");
+  await until("a job", async () => (await given.jobs()).some((line) => line.includes("PENDING")));
+  const path = join(below(project, "slurm")[0]!, "0.json");
+  const order = JSON.parse(Deno.readTextFileSync(path));
+  order.ingredients.deno = "1.2.3";
+  order.key = keyOf(order.ingredients);
+  Deno.writeTextFileSync(path, JSON.stringify(order));
+  await cluster.slurm("scontrol", "update", "NodeName=n[1-3]", "State=RESUME");
+  const [failure] = eventsOf(await endOf(running), "failed");
+  assertStringIncludes(
+    failure!.message,
+    `its key says that "deno" is 1.2.3, and here it is ${Deno.version.deno}`,
+  );
+});
+
+onSlurm("the first failure ends the other jobs where that is asked for", async (given) => {
+  const { project, reproduce, jobs } = given;
+  project.edit(
+    "experiments/toy/experiment.yaml",
+    "grid:\n  name: [ann, bob]",
+    "  seed:\n    1: { steps: { fail: true } }\n    2: {}\ngrid:\n  name: [ann]",
+  );
+  const ended = await reproduce("--profile", "endless", "--fail-fast");
+  assertEquals(ended.code, 1);
+  assertEquals(eventsOf(ended, "stopped").map(({ instance }) => instance), ["steps/ann/2"]);
+  await until(
+    "the end of the jobs",
+    async () => (await jobs()).every((line) => /COMPLETED|FAILED|CANCELLED/.test(line)),
+  );
+  assert((await jobs()).some((line) => line.includes("CANCELLED")), String(await jobs()));
 });
 
 onSlurm("Ctrl-C on a terminal asks whether to cancel", async ({ cluster, project, jobs }) => {
