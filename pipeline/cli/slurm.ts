@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import type { Listener } from "../event.ts";
 import type { Platform } from "../key/platform.ts";
+import { NoAnswer } from "../run/executor/slurm/programs.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
 import { scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
@@ -62,7 +63,7 @@ export function openSlurm(
   return {
     queueOf: ({ node }) => isOnSlurm(node, options.executor) ? queue : undefined,
     async leave({ isInterrupted }) {
-      const { left } = queue;
+      const left = await queue.left();
       if (left.length === 0) return;
       const jobs = left.length === 1 ? "1 Slurm job" : `${left.length} Slurm jobs`;
       const canAsk = isInterrupted && !options.json && Deno.stdin.isTerminal() &&
@@ -70,11 +71,16 @@ export function openSlurm(
       const answer = canAsk
         ? prompt(`${jobs} left: let them go on (Enter), or cancel them (c)?`)
         : null;
-      if (!isInterrupted || answer?.trim().toLowerCase().startsWith("c")) {
-        await queue.cancel();
-        return note(`${jobs} cancelled`);
-      }
       const arrays = [...new Set(left.map(({ id }) => id.split("_")[0]!))].join(" ");
+      if (!isInterrupted || answer?.trim().toLowerCase().startsWith("c")) {
+        try {
+          await queue.cancel();
+          return note(`${jobs} cancelled`);
+        } catch (error) {
+          if (!(error instanceof NoAnswer)) throw error;
+          return note(`${jobs} not cancelled: ${error.message}; scancel ${arrays} cancels them`);
+        }
+      }
       note(
         `${jobs} left to go on; the same command waits for them, scancel ${arrays} cancels them`,
       );

@@ -65,6 +65,20 @@ export class Batches {
     return readText(join(this.folder(batch), `${index}.json`));
   }
 
+  /** Whether nobody took note of a job's end yet. */
+  isOpen({ batch, index }: JobPlace): boolean {
+    return lookAt(join(this.folder(batch), `${index}.json`)) !== undefined;
+  }
+
+  /** Has a network's file system look again: it does so where one writes oneself. */
+  refresh(batch: string): void {
+    const folder = this.folder(batch);
+    if (lookAt(folder)?.kind !== "a folder") return;
+    const path = join(folder, `refresh.${crypto.randomUUID()}`);
+    Deno.writeTextFileSync(path, "");
+    Deno.removeSync(path);
+  }
+
   /** All batches, with the key of each of their jobs. */
   *all(): Generator<{ readonly batch: string; readonly keys: readonly Sha256[] }> {
     const folder = join(this.#workspace.root, "slurm");

@@ -24,8 +24,8 @@ export type Jobs = ReadonlyMap<string, ReadonlyMap<number, SlurmJob>>;
 export class NoAnswer extends LockstepError {}
 
 const SILENCE = new RegExp(
-  "unable to contact|connect(ion)? (failure|refused|timed out)|socket timed out|temporarily unable|" +
-    "send/recv|zero bytes|communication|transport endpoint|timed out",
+  "unable to contact|connect(ion)? (failure|refused)|timed out|temporarily unable|send/recv|" +
+    "zero bytes|communication|transport endpoint|authentication",
   "i",
 );
 
@@ -35,7 +35,11 @@ export async function submit(script: string): Promise<string> {
   return text.trim().split(";")[0]!;
 }
 
-/** All jobs, also those that ended a while ago, in one call. */
+/**
+ * All jobs, also those that ended a while ago, in one call.
+ *
+ * @throws {NoAnswer} Whatever keeps Slurm from saying: jobs go on even so.
+ */
 export async function listJobs(): Promise<Jobs> {
   const text = await ask("squeue", [
     ...["--me", "--array", "--noheader", "--states=all"],
@@ -114,5 +118,6 @@ async function ask(program: string, args: readonly string[]): Promise<string> {
   if (ended.success) return text!;
   const said = errors!.trim().split("\n").at(-1)!.replace(/^\w+: (error: )?/, "");
   const message = `${program} says "${said}"`;
-  throw SILENCE.test(errors!) ? new NoAnswer(message) : new LockstepError(message);
+  const isRefusal = program === "sbatch" && !SILENCE.test(errors!);
+  throw isRefusal ? new LockstepError(message) : new NoAnswer(message);
 }

@@ -28,9 +28,9 @@ import {
   type QueueOrder,
   type QueueWatch,
 } from "../../queue.ts";
-import { Batches, type JobEnding, type JobPlace } from "./batches.ts";
+import { Batches, type JobEnding } from "./batches.ts";
 import { whyEnded } from "./endings.ts";
-import { type RunFacts, toJobOrder } from "./order.ts";
+import type { RunFacts } from "./order.ts";
 import {
   cancel,
   isOver,
@@ -39,10 +39,9 @@ import {
   maxArraySize,
   NoAnswer,
   type SlurmJob,
-  submit,
 } from "./programs.ts";
-import { scriptOf } from "./script.ts";
 import type { JobNeeds } from "./settings.ts";
+import { attach, submitAll, type Waiting } from "./submission.ts";
 
 /** How often the store is looked at for jobs that ended. */
 const STORE_MS = 500;
@@ -55,23 +54,6 @@ const QUIET = { looks: 2, ms: 4000 };
 /** A job that Slurm knows nothing of is submitted again so often. */
 const MAX_LOSSES = 3;
 const SHOWN_LINES = 20;
-/** How long it is kept that a job failed which nobody waits for: other runs may. */
-const KEPT_MS = 7 * 24 * 3600 * 1000;
-
-/** Somebody who waits for an instance. */
-interface Waiting {
-  readonly order: QueueOrder;
-  readonly watch: QueueWatch;
-  readonly resolve: (ending: QueueEnding | Promise<QueueEnding>) => void;
-  readonly reject: (error: unknown) => void;
-  /** Once it is submitted. */
-  place?: JobPlace;
-  /** As Slurm knew it last. */
-  job?: SlurmJob;
-  /** Since when it has ended, or is gone, without a word. */
-  quiet?: { readonly since: number; looks: number };
-  losses: number;
-}
 
 /** What a queue needs. */
 export interface SlurmQueueOptions {
@@ -94,7 +76,7 @@ export class SlurmQueue implements Queue {
   #addedAt = 0;
   #lookAt = 0;
   #pauseMs = LOOK_MS.first;
-  #isTalking = false;
+  #talking: Promise<void> | undefined;
   #isSilent = false;
   #maxArray: number | undefined;
 
@@ -128,7 +110,9 @@ export class SlurmQueue implements Queue {
   }
 
   /** The jobs that go on and nobody waits for any more. */
-  get left(): readonly SlurmJob[] {
+  async left(): Promise<readonly SlurmJob[]> {
+    // What is being submitted is left too.
+    await this.#talking;
     return [...this.#waiting.values()].flatMap(({ job }) => job && !isOver(job) ? [job] : []);
   }
 
@@ -159,15 +143,14 @@ export class SlurmQueue implements Queue {
     } catch (error) {
       this.#failAll(error);
     }
-    if (this.#isTalking || this.#waiting.size === 0) return;
+    if (this.#talking || this.#waiting.size === 0) return;
     const now = performance.now();
     const isSubmitting = now - this.#addedAt >= GATHER_MS && this.#unsubmitted().length > 0;
     if (now < this.#lookAt && (this.#isSilent || !isSubmitting)) return;
-    this.#isTalking = true;
-    this.#talk(isSubmitting).catch((error) => {
+    this.#talking = this.#talk(isSubmitting).catch((error) => {
       if (error instanceof NoAnswer) this.#noteSilence(error);
       else this.#failAll(error);
-    }).finally(() => this.#isTalking = false);
+    }).finally(() => this.#talking = undefined);
   }
 
   #failAll(error: unknown): void {
@@ -239,7 +222,7 @@ export class SlurmQueue implements Queue {
     try {
       const jobs = await listJobs();
       this.#look(jobs);
-      this.#attach(jobs);
+      attach(this.#unsubmitted(), { jobs, batches: this.#batches });
       await this.#submit(this.#unsubmitted());
       this.#lookAgain({ soon: true });
     } finally {
@@ -285,6 +268,7 @@ export class SlurmQueue implements Queue {
     if (quiet.looks < QUIET.looks || now - quiet.since < QUIET.ms) return;
     const { order: { key, forced, instance }, place } = waiting;
     // It may have ended since.
+    this.#batches.refresh(place!.batch);
     const ending = this.#batches.ending(place!);
     if (ending) return this.#settle(waiting, ending);
     if (!forced && await this.#options.store.trace(key)) {
@@ -306,76 +290,14 @@ export class SlurmQueue implements Queue {
     );
   }
 
-  /** Finds, of what is to be submitted, what an earlier run did submit. */
-  #attach(jobs: Jobs): void {
-    const open = this.#unsubmitted();
-    const wanted = new Map(open.map((waiting) => [waiting.order.key, waiting]));
-    for (const { batch, keys } of this.#batches.all()) {
-      const ended = this.#batches.ended(batch);
-      for (const [index, key] of keys.entries()) {
-        const place = { batch, index };
-        const waiting = wanted.get(key);
-        if (this.#batches.order(place) === undefined) continue;
-        const job = jobs.get(batch)?.get(index);
-        if (waiting === undefined) {
-          if (job && !isOver(job)) continue;
-          // It was made while nobody waited, or failed, and nobody ever asked.
-          const ending = ended.has(index) ? this.#batches.ending(place) : undefined;
-          const isMade = ending !== undefined && ending.ended !== "failed";
-          if (isMade || this.#batches.age(batch) > KEPT_MS) this.#batches.forget(place);
-        } else if (waiting.place === undefined && (job || ended.has(index))) {
-          waiting.place = place;
-          if (job) waiting.job = job;
-          if (job && !isOver(job)) waiting.watch.waiting(`Slurm job ${job.id}`);
-        }
-      }
-    }
-  }
-
   async #submit(all: readonly Waiting[]): Promise<void> {
     if (all.length === 0) return;
     this.#maxArray ??= await maxArraySize();
-    const { needsOf } = this.#options;
-    const alike = Map.groupBy(
-      all,
-      ({ order: { instance } }) => JSON.stringify([instance.node.name, needsOf(instance)]),
-    );
-    for (const group of alike.values()) {
-      for (let start = 0; start < group.length; start += this.#maxArray) {
-        await this.#submitArray(group.slice(start, start + this.#maxArray));
-      }
-    }
-  }
-
-  async #submitArray(group: readonly Waiting[]): Promise<void> {
-    const { facts, needsOf, workspace, listener } = this.#options;
-    const { instance } = group[0]!.order;
-    const batch = crypto.randomUUID();
-    const script = scriptOf({
-      ...{ batch, folder: this.#batches.folder(batch), root: workspace.root },
-      ...{ stage: instance.node.name, count: group.length, needs: needsOf(instance) },
+    await submitAll(all, {
+      ...this.#options,
+      batches: this.#batches,
+      maxArray: this.#maxArray,
+      refused: (waiting, message) => this.#settle(waiting, { ended: "failed", message }),
     });
-    const orders = group.map(({ order }) => toJobOrder(order, facts));
-    const path = this.#batches.write(batch, orders, script);
-    // From here on they may be queued, whatever is heard of it.
-    group.forEach((waiting, index) => waiting.place = { batch, index });
-    try {
-      const id = await submit(path);
-      group.forEach((waiting, index) => {
-        waiting.job = { id: `${id}_${index}`, state: "PENDING", reason: "", node: "" };
-      });
-      const what = group.length === 1 ? instance.name : `${group.length} of ${instance.node.name}`;
-      listener({ event: "note", message: `Slurm job ${id}: ${what}` });
-    } catch (error) {
-      if (error instanceof NoAnswer) throw error;
-      const found = error instanceof Error ? error.message : String(error);
-      for (const waiting of group) {
-        const { name } = waiting.order.instance.node.stage;
-        const message =
-          `Cannot queue stage "${name}": Slurm must take its jobs, and ${found}; look at ` +
-          "resources and slurm in the experiment's file";
-        this.#settle(waiting, { ended: "failed", message });
-      }
-    }
   }
 }
