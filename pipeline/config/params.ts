@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ConfigError } from "../errors.ts";
+import { ConfigError, UnpinnedError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
 import type { Stage, Surroundings } from "../stage.ts";
@@ -20,6 +20,7 @@ export interface ParamsSource {
   readonly mirror: string | undefined;
   /** Every axis with this run's values. */
   readonly grid: Surroundings["grid"];
+  readonly pins: ReadonlyMap<string, string>;
   readonly locate: Locate;
 }
 
@@ -30,7 +31,7 @@ export interface ParamsSource {
  * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
  */
 export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
-  const { mirror, grid } = source;
+  const { mirror, grid, pins } = source;
   const { values, origins, point } = writtenParams(node, coordinates, source);
   const plain = (value: unknown): Json => {
     try {
@@ -48,7 +49,13 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     throw broken(found, ({ path, message }) => point(path, message));
   }
   const params = plain(parsed.data);
-  return node.stage.settle ? plain(node.stage.settle(params, { mirror, grid })) : params;
+  if (!node.stage.settle) return params;
+  try {
+    return plain(node.stage.settle(params, { mirror, grid, pins }));
+  } catch (error) {
+    if (!(error instanceof UnpinnedError)) throw error;
+    throw new UnpinnedError(error, point(error.path, error.message));
+  }
 }
 
 /** An instance's params as the layers have them, and what points at where one is written. */

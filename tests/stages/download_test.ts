@@ -144,7 +144,7 @@ Deno.test("a record whose path leads out of the folder, or with a file from nowh
 
 Deno.test("the stage may reach the hosts of its source and no others", () => {
   const access = (name: string) =>
-    download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [] });
+    download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [], endpoints: {} });
   assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], mirror: true });
   assertEquals(access("imdb_labelled"), { hosts: [], mirror: true });
   assertEquals(access("synthetic_short"), {});
@@ -204,7 +204,11 @@ Deno.test("a fallback is taken only where the mirror holds it and not the source
     });
     const folder = mirror(directory, "1,a\n");
     const settled = (mirror: string | undefined, fallbacks = [sample]) =>
-      download.settle!({ source: official, fallbacks }, { mirror, grid: {} }).source.name;
+      download.settle!({ source: official, fallbacks, endpoints: {} }, {
+        mirror,
+        grid: {},
+        pins: new Map(),
+      }).source.name;
     assertEquals(settled(folder), "mine");
     Deno.renameSync(join(folder, "mine/a.csv"), join(folder, "mine/b.csv"));
     assertEquals(settled(folder), "sample");
