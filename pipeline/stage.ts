@@ -88,12 +88,29 @@ export interface Surroundings {
   readonly inputs: Readonly<Record<string, readonly Feed[]>>;
 }
 
+/** What params are settled by. Grid values are texts. */
+export interface Settling {
+  readonly mirror: string | undefined;
+  /** The instance's coordinates. */
+  readonly at: Readonly<Record<string, string>>;
+  /** Every axis with this run's values. */
+  readonly grid: Surroundings["grid"];
+  /** What the run leaves out of it: combinations that match all of an entry. */
+  readonly exclude: readonly Surroundings["grid"][];
+  /** What is pinned in `lock/pins.lock`, by name. */
+  readonly pins: ReadonlyMap<string, string>;
+  /** For each input the axes that the outputs which feed it vary over, a list for each output. */
+  readonly each: Readonly<Record<string, readonly (readonly string[])[]>>;
+}
+
 /** What a stage says of itself in a plan: lines, or a small table. */
 export type Preview = readonly string[] | {
   readonly title: string;
   readonly columns: readonly string[];
   /** As many cells each as there are columns. */
   readonly rows: readonly (readonly string[])[];
+  /** Lines below the table. */
+  readonly notes?: readonly string[];
 };
 
 /** An output that feeds an input. */
@@ -197,13 +214,7 @@ export interface Stage<P = unknown> {
    * looks at the mirror alone: without one it is not asked again while a run is remembered that had
    * nothing to do. It throws an `UnpinnedError` where something must be looked up first.
    */
-  readonly settle?: (params: P, run: {
-    readonly mirror: string | undefined;
-    /** Every axis with this run's values. */
-    readonly grid: Surroundings["grid"];
-    /** What is pinned in `lock/pins.lock`, by name. */
-    readonly pins: ReadonlyMap<string, string>;
-  }) => P;
+  readonly settle?: (params: P, run: Settling) => P;
   /**
    * What is wrong with valid params where they are. Asked of each instance before anything runs, and
    * shown at the lines where the params are written, what several instances have in common once.

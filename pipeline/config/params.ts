@@ -6,7 +6,7 @@
 import { ConfigError, UnpinnedError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
-import type { Stage, Surroundings } from "../stage.ts";
+import type { Settling, Stage, Surroundings } from "../stage.ts";
 import { broken, violations } from "./issues.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 import type { Node } from "./nodes.ts";
@@ -20,7 +20,10 @@ export interface ParamsSource {
   readonly mirror: string | undefined;
   /** Every axis with this run's values. */
   readonly grid: Surroundings["grid"];
-  readonly pins: ReadonlyMap<string, string>;
+  readonly pins: Settling["pins"];
+  readonly exclude: Settling["exclude"];
+  /** The axes of a node. */
+  readonly eachOf: (node: string) => readonly string[];
   readonly locate: Locate;
 }
 
@@ -31,7 +34,6 @@ export interface ParamsSource {
  * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
  */
 export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
-  const { mirror, grid, pins } = source;
   const { values, origins, point } = writtenParams(node, coordinates, source);
   const plain = (value: unknown): Json => {
     try {
@@ -49,13 +51,27 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     throw broken(found, ({ path, message }) => point(path, message));
   }
   const params = plain(parsed.data);
-  if (!node.stage.settle) return params;
+  const { settle } = node.stage;
+  if (settle === undefined) return params;
   try {
-    return plain(node.stage.settle(params, { mirror, grid, pins }));
+    return plain(settle(params, settlingOf(node, coordinates, source)));
   } catch (error) {
     if (!(error instanceof UnpinnedError)) throw error;
     throw new UnpinnedError(error, point(error.path, error.message));
   }
+}
+
+/** What an instance's params are settled by. */
+function settlingOf(
+  node: Node,
+  coordinates: Coordinates,
+  { mirror, grid, exclude, pins, eachOf }: ParamsSource,
+): Settling {
+  const at = Object.fromEntries(node.each.map((axis) => [axis, String(coordinates[axis])]));
+  const each = Object.entries(node.inputs).map(([input, references]) =>
+    [input, references.map((reference) => eachOf(reference.node))] as const
+  );
+  return { mirror, at, grid, exclude, pins, each: Object.fromEntries(each) };
 }
 
 /** An instance's params as the layers have them, and what points at where one is written. */

@@ -88,7 +88,9 @@ async function strictCase(name: string, mirror: string): Promise<StrictCase> {
   const { stage, params } = paramsOf(`train/${instance}`);
   return {
     name,
-    source: download.settle!(wanted, { mirror, grid: {}, pins: new Map() }).source.name,
+    source:
+      download.settle!(wanted, { mirror, at: {}, grid: {}, exclude: [], each: {}, pins: new Map() })
+        .source.name,
     tokenize: paramsOf(`tokenize/${dataset}`).params,
     ...(embeddingScale === undefined ? {} : { embeddingScale }),
     stage,

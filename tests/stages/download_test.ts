@@ -206,7 +206,10 @@ Deno.test("a fallback is taken only where the mirror holds it and not the source
     const settled = (mirror: string | undefined, fallbacks = [sample]) =>
       download.settle!({ source: official, fallbacks, endpoints: {} }, {
         mirror,
+        at: {},
         grid: {},
+        exclude: [],
+        each: {},
         pins: new Map(),
       }).source.name;
     assertEquals(settled(folder), "mine");
