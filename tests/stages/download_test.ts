@@ -142,11 +142,13 @@ Deno.test("a record whose path leads out of the folder, or with a file from nowh
   }
 });
 
-Deno.test("the stage may reach the hosts of its source and no others", () => {
+Deno.test("the stage may reach the hosts of its source, with their tokens, and no others", () => {
   const access = (name: string) =>
     download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [], endpoints: {} });
-  assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], mirror: true });
-  assertEquals(access("imdb_labelled"), { hosts: [], mirror: true });
+  const open = { mirror: true, secrets: [] };
+  assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], ...open });
+  assertEquals(access("imdb_labelled"), { hosts: [], ...open });
+  assertEquals(access("arxiv")?.secrets, ["HF_TOKEN"]);
   assertEquals(access("synthetic_short"), {});
 });
 
