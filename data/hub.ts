@@ -16,7 +16,7 @@
 import { HUBS } from "./archives.ts";
 import { askHub, HubError, type Place } from "./hub_request.ts";
 import { z } from "zod";
-import type { FileSource, RawFile } from "./source.ts";
+import { descriptionName, type FileSource, type RawFile } from "./source.ts";
 
 /** Pins by name. */
 export type PinMap = ReadonlyMap<string, string>;
@@ -85,6 +85,11 @@ export function expandSource(source: FileSource, pins: PinMap): FileSource | und
     const paths = pathsIn(pins, base, choice.name);
     if (paths === undefined) return undefined;
     for (const path of paths) {
+      if (path === descriptionName) {
+        throw new HubError(
+          `"${path}" of ${address.text} can't be taken: a record's own is named so`,
+        );
+      }
       if (files.some(({ name }) => name === path)) {
         throw new HubError(`"${path}" of ${address.text} is chosen twice: let one choice match it`);
       }
@@ -147,15 +152,16 @@ function urlOf({ hub, repository }: Address, version: string, path: string): str
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
 const size = z.int().min(0);
-/** A path with two spaces in a row, or a control character, would be no pin. */
-const path = z.string().regex(/^[^\s\p{Cc}*]+( [^\s\p{Cc}*]+)*$/u).refine((text) =>
-  text.split("/").every((part) => part !== "" && part !== "." && part !== "..")
-);
+/** Whether a path can be pinned and written: no line would hold two spaces in a row or a control character. */
+function isPlain(path: string): boolean {
+  return /^[^\s\p{Cc}*]+( [^\s\p{Cc}*]+)*$/u.test(path) &&
+    path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+}
 const commitAnswer = z.object({ sha: hex(40) });
 const treeAnswer = z.array(z.union([
   z.object({
     type: z.literal("file"),
-    path,
+    path: z.string(),
     size,
     oid: hex(40),
     lfs: z.object({ oid: hex(64), size }).optional(),
@@ -166,7 +172,7 @@ const recordAnswer = z.object({
   id: z.int().min(1),
   conceptrecid: z.union([z.string(), z.int()]).transform(String).optional(),
   files: z.array(z.object({
-    key: path,
+    key: z.string(),
     size,
     checksum: z.string().regex(/^md5:[0-9a-f]{32}$/),
   })),
@@ -181,8 +187,8 @@ export interface LookUp {
 }
 
 /**
- * Asks an archive what a source's name stands for, and which of its files are chosen. What is pinned of
- * it already is kept: of a branch only its commit is asked again for nothing.
+ * Asks an archive what a source's name stands for, and which of its files are chosen. Where a commit or
+ * version is pinned, it is asked for the files of that one.
  *
  * @returns Pins, for {@linkcode expandSource}.
  * @throws {HubError} If that can't be had, or there is no such file.
@@ -206,18 +212,17 @@ export async function lookUpSource(
   const { version, files } = address.hub === "hf"
     ? await listRepository(place, address, known)
     : await listRecord(place, known ?? address.version);
+  const names = [...files.keys()].filter(isPlain).sort();
   const found = new Map<string, string>();
   const kind = address.hub === "hf" ? "commit" : "record";
   if (!COMMIT.test(address.version)) found.set(address.text, `${kind} ${version}`);
   const base = `${baseOf(address, version)}/`;
   for (const { name } of source.files) {
-    const chosen = [...files.keys()].filter((each) =>
-      isPattern(name) ? fits(name, each) : each === name
-    );
+    const chosen = names.filter((each) => isPattern(name) ? fits(name, each) : each === name);
     if (chosen.length === 0) {
-      const some = [...files.keys()].sort().slice(0, 5).join(", ");
+      const some = names.slice(0, 5).join(", ");
       throw new HubError(
-        `Cannot take "${name}" of ${address.text}: it must name a file there, and of ${files.size} none ` +
+        `Cannot take "${name}" of ${address.text}: it must name a file there, and of ${names.length} none ` +
           `fits; the first are ${some || "none"}`,
       );
     }

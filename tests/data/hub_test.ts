@@ -200,7 +200,7 @@ Deno.test("what an archive answers wrongly is one message that says what to do",
           JSON.stringify([{ type: "file", path: "../x", size: 1, oid: "c".repeat(40) }]),
           asJson,
         )
-        : undefined, "must answer as its interface says"],
+        : undefined, "and of 0 none fits"],
     [
       "no such file",
       (path) => path.includes("/tree/") ? new Response("[]", asJson) : undefined,
