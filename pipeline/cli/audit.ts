@@ -256,6 +256,15 @@ function printText(
   if (elsewhere > 0) {
     note(`${elsewhere} blobs of results that came from a cache were not fetched, and not checked`);
   }
+  const unfinished = new Set(
+    findings.flatMap(({ problem, run }) => problem === "leftover" ? run ?? [] : []),
+  );
+  for (const run of unfinished) {
+    note(
+      `outputs/ has part of what a run of ${run} publishes that did not end; run it again, or --repair ` +
+        "makes what the last one had",
+    );
+  }
   const leftovers = findings.length - bad.length;
   if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
   const size = `${files} files, ${megabytes(bytes)} in ${duration(seconds)}`;

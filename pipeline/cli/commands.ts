@@ -261,6 +261,26 @@ export const FLAGS = {
     help: "instances at a time (default: number of cores)",
     commands: ["reproduce", "plan", "certify"],
   },
+  cpus: {
+    argument: "N",
+    help: "processors that instances share, 1 each unless their stage's resources say otherwise " +
+      "(default: all, or --jobs if that is more)",
+    commands: ["reproduce", "plan"],
+  },
+  memory: {
+    argument: "SIZE",
+    help:
+      "memory that instances share whose stages' resources name some, 8GB, 16GiB (default: all)",
+    commands: ["reproduce", "plan"],
+  },
+  adapter: {
+    argument: "N|VARIABLES",
+    help:
+      "graphics adapter to compute on, by its number in doctor or as variables, NAME=VALUE, with " +
+      "spaces between them; several may be given (default: all of one platform)",
+    commands: RUNS,
+    repeated: true,
+  },
   "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
   locked: {
     help: "fail where a result differs from the committed lock; leave the lock as it is",

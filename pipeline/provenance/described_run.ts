@@ -5,7 +5,7 @@
  */
 import { LockstepError, UsageError } from "../errors.ts";
 import type { Sha256 } from "../key/hash.ts";
-import { type Publication, readPublications } from "../run/publish.ts";
+import { type Publication, readPublications } from "../run/publications.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { readTag, tagNames } from "../store/tags.ts";

@@ -12,8 +12,11 @@ import type { AuditFile } from "./audit_file.ts";
 import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
 import { checkCertificates } from "./certificates.ts";
 import type { Report } from "./finding.ts";
+import { checkInputs } from "./inputs.ts";
 import { checkLock } from "./lock_lines.ts";
-import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
+import { FormError, readRecord } from "./record.ts";
+import type { Material } from "./replay.ts";
+import type { Choices } from "./uses.ts";
 
 /** The records of an audit file, as far as they could be read. */
 export interface Records extends Material {
@@ -23,8 +26,13 @@ export interface Records extends Material {
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
-/** Reads and checks all records. */
-export function checkRecords(file: AuditFile, report: Report): Records {
+/**
+ * Reads and checks all records.
+ *
+ * @throws {FormError} If one of them is written as none is written here.
+ * @param choices Of which instances the file must hold code, inputs and outputs; by default as in every run's.
+ */
+export function checkRecords(file: AuditFile, report: Report, choices: Choices = {}): Records {
   const intact = checkFiles(file, report);
   const traces = readTraces(file, report);
   checkLock(file, traces, report);
@@ -39,7 +47,7 @@ export function checkRecords(file: AuditFile, report: Report): Records {
   const blob = (digest: string) =>
     intact.has(`blobs/${digest}`) ? file.files.get(`blobs/${digest}`) : undefined;
   const manifests = readManifests(folders, blob, report);
-  checkBlobs(file, { traces, manifests, intact, report });
+  checkBlobs(file, { traces, manifests, intact, report, choices });
   checkFolders(traces, manifests, report);
   checkInputs(traces, report);
   checkCertificates(file, traces, report);
@@ -68,7 +76,7 @@ function checkFiles({ index, files }: AuditFile, report: Report): Set<string> {
   }
   for (const [name, content] of files) {
     const digest = sha256(content);
-    const listed = index.files[name];
+    const listed = Object.hasOwn(index.files, name) ? index.files[name] : undefined;
     const named = /^blobs\/(.*)$/.exec(name)?.[1];
     if (digest === (named ?? digest)) intact.add(name);
     // Of a blob it is said below whose it is.
@@ -97,11 +105,11 @@ function readTraces({ index, files }: AuditFile, report: Report): Map<string, Tr
       continue;
     }
     try {
-      const trace = parseTrace(new TextDecoder().decode(content), { key, path });
+      const trace = readRecord(content, path, (text) => parseTrace(text, { key, path }))!;
       traces.set(instance, trace);
       checkTrace(trace, { instance, report });
     } catch (error) {
-      if (!(error instanceof LockstepError)) throw error;
+      if (!(error instanceof LockstepError) || error instanceof FormError) throw error;
       report({ what: "trace", where: path, expected: "an intact trace", found: error.message });
     }
   }
@@ -143,38 +151,4 @@ function checkTrace(
   for (const { what, where, ...rest } of disagreements(trace)) {
     report({ what: what === "key" ? "key" : "trace", where: `${instance}, ${where}`, ...rest });
   }
-}
-
-/** Every input must be what an instance made; of what is gathered, the one that the label names. */
-function checkInputs(traces: ReadonlyMap<string, Trace>, report: Report): void {
-  const makers = new Map<string, { readonly instance: string; readonly output: string }[]>();
-  for (const [instance, { outputs }] of traces) {
-    for (const [output, { sha256 }] of Object.entries(outputs)) {
-      makers.set(sha256, [...makers.get(sha256) ?? [], { instance, output }]);
-    }
-  }
-  for (const [instance, trace] of traces) {
-    for (const { name, digest, label } of inputsIn(trace)) {
-      const made = makers.get(digest) ?? [];
-      const where = `${instance}, input ${name}${label === undefined ? "" : ` [${label}]`}`;
-      if (made.length === 0) {
-        report({
-          what: "input",
-          where,
-          expected: "what an instance of the run made",
-          found: digest,
-        });
-      } else if (label !== undefined && !made.some((maker) => fits(label, maker))) {
-        const found = made.map((maker) => `${maker.output} of ${maker.instance}`).join(", ");
-        report({ what: "input", where, expected: "made by what its label names", found });
-      }
-    }
-  }
-}
-
-/** Whether a label, `evaluate.metrics{"seed":"0"}`, is that of an instance's output. */
-function fits(label: string, { instance, output }: { instance: string; output: string }): boolean {
-  const [node = "", ...values] = instance.split("/");
-  if (!label.startsWith(`${node}.${output}{`)) return false;
-  return Object.values(coordinatesOf(label) ?? {}).sort().join("/") === values.sort().join("/");
 }
