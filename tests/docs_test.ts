@@ -116,11 +116,6 @@ Deno.test("every command in the docs exists and has the options that it is shown
   }
 });
 
-Deno.test("every command is a task, as its help says", () => {
-  const { tasks } = JSON.parse(read("deno.json"));
-  assertEquals(COMMAND_NAMES.filter((name) => !Object.hasOwn(tasks, name)), []);
-});
-
 interface Step {
   readonly run?: string;
 }
