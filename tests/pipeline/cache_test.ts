@@ -351,7 +351,7 @@ Deno.test("over TLS large and small files go up and come down, one after another
   using first = toyProject();
   // Larger than what is sent from memory.
   first.edit("experiments/toy/experiment.yaml", "{ text: Ann }", `{ text: ${"Ann".repeat(1e5)} }`);
-  const cache = ["--cache", server.url], env = { DENO_CERT: own.authority };
+  const cache = ["--cache", server.url], env = { NODE_EXTRA_CA_CERTS: own.authority };
   const refused = await first.run(["reproduce", "--push", ...cache]);
   assertStringIncludes(unwrapped(refused.stdout), "7 results could not be put there");
   const pushed = await first.run(["push", ...cache], env);
