@@ -13,6 +13,7 @@ import { readCertificate } from "../store/certificates.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { suggestion } from "../suggestion.ts";
+import { counted } from "./cache.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { putFile } from "./put_file.ts";
@@ -57,7 +58,7 @@ export async function bundle(project: Project, options: Options, print: Print): 
     if (left > 0) {
       const size = megabytes(bundled.leftOutBytes);
       print(
-        `left out ${left} artifacts of ${size} in all, each above ${
+        `left out ${counted(left, "artifact")} of ${size} in all, each above ${
           megabytes(options.largest)
         }: see --largest`,
       );
