@@ -153,6 +153,16 @@ export interface Command {
   readonly timeoutMinutes: number;
 }
 
+/** What an instance takes of a machine, as far as an experiment says. It decides when and where it runs, and is in no key. */
+export interface Resources {
+  readonly cpus?: number;
+  readonly memoryBytes?: number;
+  /** Graphics adapters that nobody else uses meanwhile. */
+  readonly gpus?: number;
+  /** How long it may take. */
+  readonly timeSeconds?: number;
+}
+
 /** Tables by name, with all axes and columns that any of some outputs measures. */
 export function tablesTogether(all: readonly Feed["measures"][]): Record<string, Measured> {
   const tables: Record<string, Measured> = {};

@@ -70,6 +70,7 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     axes,
     known: Object.keys(all),
     stages: options.stages,
+    profile,
     locate,
   });
   checkLayers(layers, { file, grid, locate });
