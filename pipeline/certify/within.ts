@@ -60,12 +60,8 @@ export async function compareWithin(
         "lock by its platform alone",
     );
   }
-  const floor = noiseFloor(certificate);
-  for (const [name, value] of Object.entries(locked.metrics)) {
-    const difference = Math.abs((now.metrics[name] ?? NaN) - value);
-    if (difference <= floor[name]!) continue;
-    return no(`metric "${name}" differs by ${difference}, and its certificate saw ${floor[name]}`);
-  }
+  const metric = metricBeyond(locked.metrics, now.metrics, noiseFloor(certificate));
+  if (metric !== undefined) return no(metric);
   let compared = Object.keys(locked.metrics).length, uncompared = 0;
   for (const [name, { sha256, exactness }] of Object.entries(locked.outputs)) {
     const output = now.outputs[name];
@@ -105,6 +101,20 @@ export async function compareWithin(
   );
 }
 
+type Metrics = LockEntry["metrics"];
+
+/** What is said of the first metric that differs by more than the floor, or that one side alone has. */
+function metricBeyond(locked: Metrics, now: Metrics, floor: Metrics): string | undefined {
+  for (const name of new Set([...Object.keys(locked), ...Object.keys(now)])) {
+    if (!Object.hasOwn(locked, name)) return `metric "${name}" is not in the lock`;
+    if (!Object.hasOwn(now, name)) return `metric "${name}" is in the lock, and the run has none`;
+    const difference = Math.abs(now[name]! - locked[name]!);
+    if (difference <= floor[name]!) continue;
+    return `metric "${name}" differs by ${difference}, and its certificate saw ${floor[name]}`;
+  }
+  return undefined;
+}
+
 /** Whether a certificate is of what a line of a lock says. */
 export function isOfEntry(
   { key, instance, outputs, metrics }: Certificate,
@@ -117,5 +127,6 @@ export function isOfEntry(
       outputs[name]?.exactness === exactness &&
       (sha256 === undefined || outputs[name].sha256 === sha256)
     ) &&
+    Object.keys(metrics).length === Object.keys(locked.metrics).length &&
     Object.entries(locked.metrics).every(([name, value]) => metrics[name] === value);
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
@@ -13,6 +13,7 @@ import { suggestion } from "../suggestion.ts";
 import { instanceOf } from "./instance.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
+import { putFile } from "./put_file.ts";
 import { openStore } from "./session.ts";
 import { openExperiment } from "./wiring.ts";
 
@@ -53,7 +54,9 @@ export async function exportArtifact(
     }
     const files = await filesOf(record, to, store);
     if (!options.overwrite) refuseOverwriting(files, instance);
-    for (const [path, digest] of files) await copy(path, digest, store);
+    for (const [path, digest] of files) {
+      await putFile(path, (beside) => store.copy(digest, beside));
+    }
     const { sha256, bytes } = record;
     if (options.json) {
       print(JSON.stringify({ event: "exported", instance, output, path: to, sha256, bytes }));
@@ -110,18 +113,5 @@ function refuseOverwriting(files: ReadonlyMap<string, unknown>, instance: string
     throw new UsageError(
       `Cannot export ${instance} to ${path}: something is there; give another path or --overwrite`,
     );
-  }
-}
-
-/** Writes beside the target first, so that there is never half a file at it. */
-async function copy(path: string, digest: Trace["key"], store: LocalStore): Promise<void> {
-  Deno.mkdirSync(dirname(path), { recursive: true });
-  const temporary = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}`);
-  await store.copy(digest, temporary);
-  try {
-    Deno.renameSync(temporary, path);
-  } catch (error) {
-    Deno.removeSync(temporary);
-    throw error;
   }
 }

@@ -9,8 +9,9 @@ import type { Listener } from "../event.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Instance } from "../plan/graph.ts";
 import { isPublished } from "../plan/plan.ts";
+import { dropEnding, holdToEnd } from "../run/ending.ts";
+import type { Publications } from "../run/publications.ts";
 import {
-  type Publications,
   publish,
   publishedAlready,
   type PublishingPlaces,
@@ -24,7 +25,7 @@ import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { revisionOf } from "./git.ts";
-import { identityOf, lockDigest, settleLock } from "./locking.ts";
+import { agreeingLock, identityOf, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -139,16 +140,68 @@ function recordOf(
   };
 }
 
+/** How a run is finished. */
+interface Finishing {
+  readonly project: Project;
+  readonly options: Options;
+  readonly listener: Listener;
+}
+
+/** A record but for the results: of what is checked out now. */
+async function endedRecord(
+  session: Session,
+  { project, options }: Omit<Finishing, "listener">,
+): Promise<Omit<LatestRun, "keys" | "lock">> {
+  const commit = await revisionOf(project.root, session.outputs);
+  return { ...recordOf(session, options), ...(commit === undefined ? {} : { commit }) };
+}
+
+/**
+ * Records a run whose results were all fetched: nothing is published, and no lock written. One that says
+ * just what these results are is the run's.
+ */
+export async function recordFetched(
+  session: Session,
+  results: RunOutcome["results"],
+  { project, options }: Omit<Finishing, "listener">,
+): Promise<void> {
+  const held = await holdToEnd(session.store);
+  try {
+    const lock = await agreeingLock(session, results, project) ?? session.latest?.lock;
+    const changed = writeLatest({
+      ...await endedRecord(session, { project, options }),
+      keys: keysOf(session, { results, whole: true }),
+      ...(lock !== undefined ? { lock } : {}),
+    }, session.store);
+    await tracePage(session, { changed });
+  } finally {
+    held.release();
+  }
+}
+
 /** Publishes, sees to the lock, records the run and keeps the trace page; returns whether the lock agrees. */
 export async function finish(
   session: Session,
   outcome: RunOutcome & Failed,
-  { project, options, listener }: {
-    readonly project: Project;
-    readonly options: Options;
-    readonly listener: Listener;
-  },
+  finishing: Finishing,
 ): Promise<boolean> {
+  const held = await holdToEnd(session.store);
+  try {
+    const { agrees, changed } = await record(session, outcome, finishing);
+    await tracePage(session, { changed });
+    return agrees;
+  } finally {
+    held.release();
+  }
+}
+
+/** What is read and written again here, no other run may write meanwhile. */
+async function record(
+  session: Session,
+  outcome: RunOutcome & Failed,
+  { project, options, listener }: Finishing,
+): Promise<{ readonly agrees: boolean; readonly changed: boolean }> {
+  const { store, name } = session;
   const whole = session.graph === session.all && outcome.failed === 0;
   let changed = outcome.executed > 0;
   const published = await publish(
@@ -164,19 +217,17 @@ export async function finish(
   const { agrees, digest } = await settleLock(session, outcome, {
     ...{ project, options, whole, listener },
   });
-  const commit = await revisionOf(project.root, session.outputs);
-  const record: LatestRun = {
-    ...recordOf(session, options),
-    ...(commit !== undefined ? { commit } : {}),
+  const latest: LatestRun = {
+    ...await endedRecord(session, { project, options }),
     keys: keysOf(session, { results: outcome.results, whole }),
     ...failedBy(session, outcome),
     ...(digest !== undefined ? { lock: digest } : {}),
   };
-  if (writeLatest(record, session.store)) changed = true;
+  if (writeLatest(latest, store)) changed = true;
+  dropEnding(name, store);
   // All that they finished of this run is in its record now.
-  if (whole) await dropInterrupted(session.name, session.store);
-  await tracePage(session, { changed });
-  return agrees;
+  if (whole) await dropInterrupted(name, store);
+  return { agrees, changed };
 }
 
 /** Keeps the trace page, which shows what runs left. */

@@ -12,7 +12,7 @@ import type { Sha256 } from "../key/hash.ts";
 import { describeMachine } from "../key/machine.ts";
 import { platformAtOnce } from "../key/platform.ts";
 import { isSettled } from "../key/source_files.ts";
-import { readPublications } from "../run/publish.ts";
+import { readPublications } from "../run/publications.ts";
 import { bundledFiles } from "../store/code.ts";
 import { latestPath } from "../store/latest.ts";
 import { FOLDERS } from "../store/local_store.ts";

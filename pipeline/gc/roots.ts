@@ -6,11 +6,12 @@
  */
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
-import { lookAt, readText, sortedEntries } from "../files.ts";
+import { lookAt, readText } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
-import { readPublications } from "../run/publish.ts";
+import { readEndings } from "../run/ending.ts";
+import { readPublications } from "../run/publications.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
-import { isExperimentLock, readLock } from "../store/lockfile.ts";
+import { lockNames, readLock } from "../store/lockfile.ts";
 import { readTag, tagNames } from "../store/tags.ts";
 import type { Workspace } from "../store/workspace.ts";
 
@@ -20,7 +21,7 @@ export interface Roots {
   readonly runs: ReadonlyMap<string, readonly Sha256[]>;
   readonly tags: ReadonlyMap<string, readonly Sha256[]>;
   readonly locks: ReadonlyMap<string, readonly Sha256[]>;
-  /** The keys behind what is in `outputs/`. */
+  /** The keys behind what is in `outputs/`, or is about to be. */
   readonly published: readonly Sha256[];
   /** Keys that a run or tag failed at: of those the logs are kept. */
   readonly failed: readonly Sha256[];
@@ -57,7 +58,10 @@ export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
     runs: new Map(kept.map(({ name, run }) => [name, Object.values(run.keys)])),
     tags: new Map(tags.map(({ name, run }) => [name, Object.values(run.keys)])),
     locks: new Map(lockNames(root).map((name) => [name, lockedKeys(root, name)])),
-    published: Object.values(readPublications(strict)).map(({ key }) => key),
+    published: [
+      readPublications(strict),
+      ...[...readEndings(strict).values()].map(({ files }) => files),
+    ].flatMap((files) => Object.values(files).map(({ key }) => key)),
     failed: [...kept, ...tags].flatMap(({ run }) => Object.values(run.failed ?? {})),
     older: recorded.slice(latest).map(({ run }) => run),
   };
@@ -68,12 +72,6 @@ function refuse(path: string, message: string): never {
     `Cannot tell what is to be kept: ${path} must be intact, and is not: ${message}; run ` +
       '"deno task audit --repair"; a damaged tag has to be removed with "deno task tag NAME --delete"',
   );
-}
-
-/** The locks of experiments. */
-function lockNames(root: string): string[] {
-  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter(isExperimentLock);
 }
 
 function lockedKeys(root: string, name: string): Sha256[] {

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { join } from "node:path";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import { ConfigError, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
@@ -12,21 +11,15 @@ import type { Graph, Instance } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Content, OutputsFolder } from "../store/outputs_folder.ts";
 import { parentsOf, publishPathProblem } from "../store/paths.ts";
-import { readSealed, writeSealed } from "../store/sealed.ts";
-import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
 import type { Manifest, OutputRecord, Trace } from "../store/trace.ts";
 import type { Workspace } from "../store/workspace.ts";
-
-/** A file below `outputs/` and where it came from. */
-export interface Publication extends Content {
-  /** `fusion.smoke`. */
-  readonly run: string;
-  readonly instance: string;
-  readonly key: Sha256;
-}
-
-/** Path below `outputs/` to what was written there. */
-export type Publications = Readonly<Record<string, Publication>>;
+import { dropEnding, type Ending, noteEnding, readEnding, readEndings } from "./ending.ts";
+import {
+  type Publication,
+  type Publications,
+  readPublications,
+  writePublications,
+} from "./publications.ts";
 
 /** What instances left: their keys and outputs. */
 export type Results = ReadonlyMap<
@@ -48,27 +41,6 @@ export interface PublishingRun {
 export interface PublishingPlaces {
   readonly store: ArtifactStore;
   readonly workspace: Workspace;
-}
-
-function recordPath(workspace: Workspace): string {
-  return join(workspace.root, "published.json");
-}
-
-/** What is in `outputs/`, as it was written there. */
-export function readPublications(workspace: Workspace): Publications {
-  return readSealed(recordPath(workspace), {
-    parse: (value) =>
-      isRecordOf(value, isPublication) &&
-        Object.keys(value).every((path) => publishPathProblem(path) === undefined)
-        ? value as Publications
-        : undefined,
-    onDamage: (path, message) => workspace.setAside(path, message),
-  }) ?? {};
-}
-
-function isPublication(value: unknown): boolean {
-  return isRecord(value) && isText(value["run"]) && isText(value["instance"]) &&
-    isDigest(value["key"]) && isDigest(value["sha256"]) && isCount(value["bytes"]);
 }
 
 /**
@@ -104,6 +76,7 @@ export async function publishedAlready(
   results: Results,
   { store, workspace }: PublishingPlaces,
 ): Promise<Publications | undefined> {
+  if (readEnding(run.name, workspace) !== undefined) return undefined;
   const files = await collect(run.name, results, store);
   const before = readPublications(workspace);
   const folder = new OutputsFolder(run.folder, workspace);
@@ -144,20 +117,43 @@ export async function publish(
   listener: Listener,
 ): Promise<Publications> {
   const files = await collect(run.name, results, store);
-  const before = readPublications(workspace);
   const folder = new OutputsFolder(run.folder, workspace);
+  const before = settled(readPublications(workspace), readEndings(workspace).values(), folder);
   folder.checkInside(Object.keys(files));
   const stale = staleOf(run, before, files);
+  const missing = Object.entries(files).filter(([path, file]) => !folder.holds(path, file));
+  if (stale.length + missing.length > 0) {
+    noteEnding(run.name, { files, gone: stale.map(([path]) => path) }, workspace);
+  }
   for (const [path, file] of stale) folder.remove(path, file);
-  for (const [path, file] of Object.entries(files)) {
-    if (folder.holds(path, file)) continue;
+  for (const [path, file] of missing) {
     await folder.write(path, { content: file, before: before[path], store });
     listener({ event: "published", path, instance: file.instance });
   }
   const gone = new Set(stale.map(([path]) => path));
   const kept = Object.entries(before).filter(([path]) => !gone.has(path));
-  writeSealed(recordPath(workspace), { ...Object.fromEntries(kept), ...files });
+  writePublications({ ...Object.fromEntries(kept), ...files }, workspace);
   return files;
+}
+
+/**
+ * What is in `outputs/` where runs were killed that published: of what they noted, each file is as it was
+ * recorded, as it was to be, or gone.
+ */
+export function settled(
+  recorded: Publications,
+  endings: Iterable<Ending>,
+  folder: OutputsFolder,
+): Publications {
+  const found = new Map(Object.entries(recorded));
+  for (const { files, gone } of endings) {
+    for (const [path, file] of Object.entries(files)) {
+      if (folder.holds(path, file)) found.set(path, file);
+      else if (!folder.has(path)) found.delete(path);
+    }
+    for (const path of gone) if (!folder.has(path)) found.delete(path);
+  }
+  return Object.fromEntries(found);
 }
 
 /** Sets aside what a run published: no experiment has that run any more. */
@@ -165,13 +161,14 @@ export function unpublish(
   name: string,
   { folder, workspace }: { readonly folder: string; readonly workspace: Workspace },
 ): void {
-  const before = readPublications(workspace);
   const outputs = new OutputsFolder(folder, workspace);
+  const before = settled(readPublications(workspace), readEndings(workspace).values(), outputs);
   for (const [path, { run }] of Object.entries(before)) {
     if (run === name) outputs.setAside(path, `${name} published it`);
   }
   const kept = Object.entries(before).filter(([, { run }]) => run !== name);
-  writeSealed(recordPath(workspace), Object.fromEntries(kept));
+  writePublications(Object.fromEntries(kept), workspace);
+  dropEnding(name, workspace);
 }
 
 /** What results publish, and where. */

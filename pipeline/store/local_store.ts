@@ -20,6 +20,8 @@
  * store/claims/               what runs that go on count on
  * store/removal.lock          held while results are put, or looked at to be reused, or removed
  * store/published.json        what is in outputs/, sealed
+ * store/endings/NAME.json     what a run is about to write there and to its lock, sealed
+ * store/ending.lock           held while a run does
  * store/remembered/           runs with nothing to do, and what that was concluded from, sealed
  * store/trace_page.lock       held while a process writes the trace page
  * store/aside/                damaged files, set aside

@@ -35,6 +35,11 @@ export class OutputsFolder {
     return found?.kind === "a file" && found.stat.size === bytes && hashFile(target) === sha256;
   }
 
+  /** Whether anything is at a path. */
+  has(path: string): boolean {
+    return lookAt(join(this.#root, path)) !== undefined;
+  }
+
   /**
    * Checks that no path leads through a symbolic link: it would lead elsewhere.
    *

@@ -5,12 +5,13 @@
  *
  * @module
  */
-import { readPublications } from "../run/publish.ts";
+import { readEndings } from "../run/ending.ts";
+import { readPublications } from "../run/publications.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { auditBlobs } from "./audit/blobs.ts";
 import { auditCertificates } from "./audit/certificates.ts";
 import type { Audit, Finding, OtherResult } from "./audit/finding.ts";
-import { auditOutputs, auditPublications, auditTracePage } from "./audit/outputs.ts";
+import { auditEndings, auditOutputs, auditPublications, auditTracePage } from "./audit/outputs.ts";
 import {
   auditCode,
   auditLocks,
@@ -45,12 +46,13 @@ export async function auditStore(
   const findings: Finding[] = [];
   const audit: Audit = { root, outputs, store, findings };
   const runs = auditRuns(audit);
-  const publications = readPublications(watchedWorkspace(audit));
+  const endings = readEndings(watchedWorkspace(audit));
+  const publications = auditEndings(audit, readPublications(watchedWorkspace(audit)), endings);
   const traces = auditTraces(audit);
   const { files, manifests, elsewhere } = await auditBlobs(audit, traces);
   auditReferences(audit, { runs, traces, publications });
   auditTags(audit, traces);
-  const unchecked = auditLocks(audit, runs, traces);
+  const unchecked = auditLocks(audit, { runs, traces, endings });
   auditCode(audit);
   auditCertificates(audit, traces);
   const published = await auditOutputs(audit, publications);

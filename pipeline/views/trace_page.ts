@@ -20,7 +20,7 @@ import { latestNames, readLatest } from "../store/latest.ts";
 import { openLockFile } from "../store/mutex.ts";
 import { OutputsFolder } from "../store/outputs_folder.ts";
 import { RUN_FACTS, TRACE_FILES, TRACE_PAGE } from "../store/paths.ts";
-import { readPublications } from "../run/publish.ts";
+import { readPublications } from "../run/publications.ts";
 import { writeAtomically } from "../store/sealed.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
 import { inputsOf, type Trace } from "../store/trace.ts";

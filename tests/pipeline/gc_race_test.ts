@@ -3,33 +3,22 @@ import { fileURLToPath } from "node:url";
 import { Claims } from "../../pipeline/store/claims.ts";
 import { readLatest } from "../../pipeline/store/latest.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
-import { holdOffRemovalToRead } from "../../pipeline/store/removal_lock.ts";
 import { collect } from "../../pipeline/gc/collect.ts";
 import { findGarbage } from "../../pipeline/gc/garbage.ts";
-import { auditStore } from "../../pipeline/views/audit.ts";
 import { parseOptions } from "../../pipeline/cli/options.ts";
 import { openSession, sealed } from "../../pipeline/cli/session.ts";
 import { projectAt, reproduceHere } from "../rig/in_process.ts";
-import { type TestProject, toyProject } from "../rig/project.ts";
+import { actAfter, spread, times } from "../rig/disturbed.ts";
+import { type Ended, type TestProject, toyProject } from "../rig/project.ts";
+import { pageOf, unsound } from "../rig/toy_store.ts";
+
+/** Races of commands. */
+const RACES = times("LOCKSTEP_RACES", 6);
 
 const STAGES = ["word", "steps", "gather"];
 
 function toy(project: TestProject) {
   return projectAt(project.root, { stages: STAGES, experiment: "toy" });
-}
-
-/** What an audit finds beside leftovers, while nothing is removed. */
-async function unsound(project: TestProject): Promise<string[]> {
-  const store = new LocalStore(project.path("outputs/store"), { reading: true });
-  const held = await holdOffRemovalToRead(store);
-  try {
-    const { findings } = await auditStore(project.root, project.path("outputs"), store);
-    return findings.filter(({ problem }) => problem !== "leftover")
-      .map(({ path, message }) => `${path}: ${message}`);
-  } finally {
-    held.release();
-    store.close();
-  }
 }
 
 Deno.test("100 runs beside a process that collects garbage all the time lose nothing", async () => {
@@ -147,5 +136,27 @@ Deno.test("code that goes before a run claims it is kept again", async () => {
   } finally {
     await quick.claims.close();
     store.close();
+  }
+});
+
+Deno.test(`${RACES} times a run and gc --delete at any moment of it, as commands, both end well`, async () => {
+  using project = toyProject();
+  assertEquals((await project.run(["reproduce"])).code, 0);
+  const moments = spread();
+  let all = Infinity;
+  for (let n = 0; n < RACES; n++) {
+    // What one rate made is garbage once another is recorded.
+    const rate = 2 + n % 3;
+    const collecting: Promise<Ended>[] = [];
+    const collect = () => void collecting.push(project.run(["gc", "--delete", "--latest", "1"]));
+    const moment = Math.ceil(moments.next().value * all);
+    const args = ["reproduce", "--set", `steps.rate=${rate}`];
+    const ran = await actAfter(moment, collect, { args, project });
+    if (n === 0) all = ran.deeds;
+    for (const { code, stdout, stderr } of [ran, ...await Promise.all(collecting)]) {
+      assertEquals(code, 0, `race ${n}\n${stdout}${stderr}`);
+    }
+    assertEquals(project.read("outputs/toy.smoke/report/page.txt"), pageOf(rate), `race ${n}`);
+    assertEquals(await unsound(project), [], `after race ${n}`);
   }
 });

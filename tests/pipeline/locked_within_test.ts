@@ -180,6 +180,22 @@ Deno.test("a result on the platform of the lock must have its bits, whatever inp
   assertEquals(await whyNot({ ...cpu, ...moved }, true), "");
 });
 
+Deno.test("a metric that only the lock or only the run has is not within", async () => {
+  const pair = pairOf({ "platform.backend": "wasm", "inputs.tokens": "old" }, {
+    ...{ "platform.backend": "cpu", "inputs.tokens": "old" },
+  });
+  const whyNot = async (metrics: Readonly<Record<string, number>>): Promise<string> => {
+    const now = { ...pair.now, metrics };
+    const found = await compareWithin({ ...pair, now, follows: () => true }, EMPTY);
+    return found.within ? "" : found.why;
+  };
+  assertEquals(await whyNot({ loss: 1 }), "");
+  assertEquals(await whyNot({ loss: 1, accuracy: 0.5 }), 'metric "accuracy" is not in the lock');
+  assertEquals(await whyNot({}), 'metric "loss" is in the lock, and the run has none');
+  const { certificate, locked } = pair;
+  assert(!isOfEntry({ ...certificate!, metrics: { loss: 1, f1: 1 } }, "made_up/0", locked));
+});
+
 Deno.test("what gathers results is not within without the locked bytes, whatever it was fed", async () => {
   const pair = pairOf({ "inputs.tokens": "old" }, { "inputs.tokens": "new" });
   const found = await compareWithin({ ...pair, follows: () => true }, EMPTY);

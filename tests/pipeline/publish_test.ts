@@ -4,9 +4,12 @@ import { ConfigError } from "../../pipeline/errors.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import type { Graph } from "../../pipeline/plan/graph.ts";
 import { LocalStore } from "../../pipeline/store/local_store.ts";
+import { noteEnding } from "../../pipeline/run/ending.ts";
+import type { Publications } from "../../pipeline/run/publications.ts";
 import { checkPublishPaths } from "../../pipeline/run/publish.ts";
 import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { manifestText } from "../../pipeline/store/trace.ts";
+import { projectAt, reproduceHere } from "../rig/in_process.ts";
 import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
@@ -292,3 +295,45 @@ Deno.test("each run has a folder of its own, and it never holds files of two", a
   assertEquals(below(project.path("outputs/toy.smoke")).length, all.length + 1);
   assertEquals((await project.run(["audit"])).code, 0);
 });
+
+Deno.test("a run that ends while it publishes leaves no finding, and what it wrote is no user's", async () => {
+  using project = toyProject();
+  const toy = projectAt(project.root, { stages: ["word", "steps", "gather"], experiment: "toy" });
+  await reproduceHere(toy);
+  await reproduceHere(toy, ["--set", "steps.rate=2"]);
+  const second = project.read(PAGE);
+  const path = "toy.smoke/report/page.txt";
+  const is = (unseal(project.read(RECORD), RECORD) as Publications)[path]!;
+  await reproduceHere(toy);
+  const first = project.read(PAGE);
+  const record = project.read(RECORD);
+  // As if it had been killed once the page was written.
+  const published = unseal(record, RECORD) as Publications;
+  const workspace = { root: project.path("outputs/store"), setAside: unexpected };
+  noteEnding("toy.smoke", { files: { ...published, [path]: is }, gone: [] }, workspace);
+  project.write(PAGE, second);
+  const audit = async (...args: string[]) => {
+    const { events } = await project.run(["audit", "--json", ...args]);
+    return (events as unknown as { event: string; problem: string; path: string }[])
+      .filter(({ event }) => event === "finding").map(({ problem, path }) => [problem, path]);
+  };
+  assertEquals(await audit(), [["leftover", project.path(PAGE)]]);
+  assertEquals(unwrapped((await project.run(["audit"])).stdout).match(/did not end; run it/g), [
+    "did not end; run it",
+  ]);
+  await reproduceHere(toy);
+  assertEquals([project.read(PAGE), project.read(RECORD), aside(project)], [first, record, []]);
+  assertEquals(await audit(), []);
+  // Whoever edits it meanwhile is seen, and loses nothing.
+  noteEnding("toy.smoke", { files: { ...published, [path]: is }, gone: [] }, workspace);
+  project.write(PAGE, "mine");
+  assertEquals(await audit(), [["altered", project.path(PAGE)]]);
+  project.write(PAGE, second);
+  await audit("--repair");
+  assertEquals([project.read(PAGE), aside(project)], [first, []]);
+  assertEquals(await audit(), []);
+});
+
+function unexpected(path: string, message: string): never {
+  throw new Error(`${path}: ${message}`);
+}

@@ -7,11 +7,40 @@ import { join, relative } from "node:path";
 import { type Found, lookAt, sortedEntries } from "../../files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
 import { TRACE_FILES } from "../../store/paths.ts";
-import type { Publications } from "../../run/publish.ts";
+import type { Ending } from "../../run/ending.ts";
+import type { Publications } from "../../run/publications.ts";
+import { settled } from "../../run/publish.ts";
+import { OutputsFolder } from "../../store/outputs_folder.ts";
 import { holdsPage } from "../trace_page.ts";
 import type { Manifests } from "./blobs.ts";
 import { type Audit, type Finding, type SizedFile } from "./finding.ts";
 import type { IntactTraces } from "./traces.ts";
+
+/**
+ * What is in `outputs/`: as it was recorded, or as a run that was killed left it, which is a leftover: run
+ * again, it writes the rest.
+ */
+export function auditEndings(
+  audit: Audit,
+  recorded: Publications,
+  endings: ReadonlyMap<string, Ending>,
+): Publications {
+  const folder = new OutputsFolder(audit.outputs, audit.store);
+  const found = settled(recorded, endings.values(), folder);
+  for (const [run, { files, gone }] of endings) {
+    for (const name of [...Object.keys(files), ...gone]) {
+      const [before, now] = [recorded[name], found[name]];
+      if (before?.sha256 === now?.sha256 && before?.key === now?.key) continue;
+      const path = join(audit.outputs, name);
+      const message = now === undefined
+        ? "a run that did not end removed it"
+        : "a run that did not end wrote it";
+      const { instance } = (now ?? before)!;
+      report(audit, { problem: "leftover", path, message, instance, run });
+    }
+  }
+  return found;
+}
 
 /** What is in `outputs/` must be what was written there, and nothing else. Returns what is. */
 export async function auditOutputs(

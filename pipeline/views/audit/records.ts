@@ -6,14 +6,15 @@
  */
 import { join } from "node:path";
 import { explain } from "../../errors.ts";
-import { hashFile, isSha256, sha256 } from "../../key/hash.ts";
+import { hashFile, isSha256, type Sha256, sha256 } from "../../key/hash.ts";
 import { readDocument, valueAt } from "../../config/document.ts";
 import { experimentPath } from "../../config/files.ts";
 import { lookAt, readBytes, readText, sortedEntries } from "../../files.ts";
 import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
-import { formatLock, isExperimentLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
-import type { Publications } from "../../run/publish.ts";
+import { formatLock, lockName, lockNames, readLock, toEntry } from "../../store/lockfile.ts";
+import type { Ending } from "../../run/ending.ts";
+import type { Publications } from "../../run/publications.ts";
 import { isRecord } from "../../store/shape.ts";
 import { readTag, tagNames } from "../../store/tags.ts";
 import { unseal } from "../../store/sealed.ts";
@@ -118,11 +119,18 @@ export function auditReferences(
 }
 
 /**
- * Locks must be as the latest run left or checked them, and say what the store's traces say. A key
+ * Locks must be as the latest run left or checked them, or one that did not end wrote them, and say what the store's traces say. A key
  * that the store lacks is none of its concern: a run that agreed with the lock may have other keys.
  * Returns the locks that could not be checked.
  */
-export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): string[] {
+export function auditLocks(
+  audit: Audit,
+  { runs, traces, endings }: {
+    readonly runs: Runs;
+    readonly traces: IntactTraces;
+    readonly endings: ReadonlyMap<string, Ending>;
+  },
+): string[] {
   const checked = new Set<string>();
   for (const [name, run] of runs) {
     if (run.lock === undefined) continue;
@@ -133,7 +141,8 @@ export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): stri
     if (!lookAt(join(audit.root, shown))) report("missing", [], "the latest run left one");
     else {
       try {
-        for (const [instances, message] of lockProblems(audit, run, traces)) {
+        const digests = [run.lock, endings.get(name)?.lock];
+        for (const [instances, message] of lockProblems(audit, run, { digests, traces })) {
           report("altered", instances, message);
         }
       } catch (error) {
@@ -141,19 +150,21 @@ export function auditLocks(audit: Audit, runs: Runs, traces: IntactTraces): stri
       }
     }
   }
-  return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) => isExperimentLock(name) && !checked.has(name));
+  return lockNames(audit.root).filter((name) => !checked.has(name));
 }
 
 function* lockProblems(
   { root }: Audit,
   run: LatestRun,
-  { byKey }: IntactTraces,
+  { digests, traces: { byKey } }: {
+    readonly digests: readonly (Sha256 | undefined)[];
+    readonly traces: IntactTraces;
+  },
 ): Generator<[instances: string[], message: string]> {
   const shown = lockName(run);
   const path = join(root, shown);
   const lock = readLock(path, shown)!;
-  if (hashFile(path) !== run.lock) yield [[], "it is not as the latest run left it"];
+  if (!digests.includes(hashFile(path))) yield [[], "it is not as the latest run left it"];
   if (formatLock(run, lock) !== readText(path)) yield [[], "its text is not as it was written"];
   for (const [instance, entry] of lock) {
     const trace = entry.key === undefined ? undefined : byKey.get(entry.key);
