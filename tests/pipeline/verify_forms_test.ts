@@ -12,7 +12,7 @@ import { recordBytes } from "../../pipeline/replay/record.ts";
 import { readTar } from "../../pipeline/replay/tar.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
-import { archive, Forger, relisted } from "../rig/forge.ts";
+import { archive, certified, Forger, relisted } from "../rig/forge.ts";
 import { measured } from "../rig/measuring.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -50,17 +50,7 @@ async function altered(): Promise<Bytes> {
   const forger = new Forger((await measured()).file);
   const trace: Trace = { ...forger.trace("table"), machine: { processor: "unknown" } };
   forger.set("table", trace);
-  const file = await forger.file();
-  const { key, instance, stage, run, ingredients, outputs, metrics } = trace;
-  const execution = { varied: {}, outputs, metrics };
-  return relisted(file, (files) =>
-    files.set(
-      `certificates/${key}.json`,
-      recordBytes({
-        ...{ key, instance, stage, run, ingredients, outputs, metrics },
-        ...{ machine: "unknown", executions: [execution] },
-      }),
-    ));
+  return certified(await forger.file(), "table");
 }
 
 Deno.test("a trace, a certificate and the index have one form, whatever their seals say", async () => {
