@@ -32,7 +32,7 @@ export interface LockedOutput {
 export interface LockEntry {
   /** Absent where an output is measured. */
   readonly key?: Sha256;
-  /** See `recipe.ts`. In no lock that was written before there were recipes. */
+  /** There instead: see `recipe.ts`. */
   readonly recipe?: Sha256;
   readonly outputs: Readonly<Record<string, LockedOutput>>;
   readonly metrics: Readonly<Record<string, number>>;
@@ -181,7 +181,8 @@ function parseLine(line: string, fail: (problem: string) => never): [string, Loc
     else fail(`"${written}=${value}" must be key=, recipe=, output=kind:digest or metric=number`);
   }
   const entry = { outputs: Object.fromEntries(outputs), metrics: Object.fromEntries(metrics) };
-  if (made.key === undefined && !isMeasured(entry)) fail("it has no key");
+  const named = isMeasured(entry) ? "recipe" : "key";
+  if (made[named] === undefined) fail(`it has no ${named}`);
   return [instance, { ...made, ...entry }];
 }
 
