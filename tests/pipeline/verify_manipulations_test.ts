@@ -8,11 +8,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
 import { recordBytes } from "../../pipeline/replay/record.ts";
 import { inspect, verify, type VerifyOptions } from "../../pipeline/replay/verify.ts";
-import { certified, Forger, relisted } from "../rig/forge.ts";
+import { certified, Forger, opened, relisted } from "../rig/forge.ts";
 import { measured } from "../rig/measuring.ts";
 import { numbersOf } from "../rig/numbers.ts";
 
@@ -32,7 +31,7 @@ const recordIn = (bytes: Bytes) =>
 /** A member of the file whose name begins so. */
 function member(file: Bytes, folder: string, number: Numbers): string {
   return one(
-    [...readAuditFile(file).files.keys()].filter((name) => name.startsWith(folder)),
+    [...opened(file).files.keys()].filter((name) => name.startsWith(folder)),
     number,
   );
 }
@@ -40,7 +39,7 @@ function member(file: Bytes, folder: string, number: Numbers): string {
 /** The instances that have a member's digest or key. */
 function ownersOf(file: Bytes, name: string): string[] {
   const text = name.split(/[/.]/)[1]!;
-  const { index } = readAuditFile(file);
+  const { index } = opened(file);
   return Object.keys(index.instances).filter((instance) => index.instances[instance] === text);
 }
 
@@ -95,7 +94,7 @@ const INCONSISTENT: Readonly<Record<string, Manipulation>> = {
     ]);
   },
   "two names of instances that something gathers": (file, number) => {
-    const { index } = readAuditFile(file);
+    const { index } = opened(file);
     const stage = one(["pair", "time"], number);
     const names = Object.keys(index.instances).filter((name) => name.startsWith(`${stage}/`));
     const a = one(names, number);
@@ -106,7 +105,7 @@ const INCONSISTENT: Readonly<Record<string, Manipulation>> = {
   },
   "a line of the lock": (file, number) => {
     const name = member(file, "lock/", number);
-    const lines = new TextDecoder().decode(readAuditFile(file).files.get(name)).split("\n");
+    const lines = new TextDecoder().decode(opened(file).files.get(name)).split("\n");
     const at = 1 + number(lines.length - 2), line = lines[at]!;
     lines[at] = one([
       line.replace(/(\w)$/, (last) => last === "0" ? "1" : "0"),
@@ -265,7 +264,7 @@ Deno.test("with a lock whatever is computed again is found and named, too", asyn
 
 Deno.test("what no lock holds: times, and what the machine says of itself and of its day", async () => {
   const { file, lock } = await measured();
-  const { index } = readAuditFile(file);
+  const { index } = opened(file);
   const forger = new Forger(file);
   const before = new Forger(file);
   for (const instance of forger.instances) {
@@ -285,7 +284,7 @@ Deno.test("what no lock holds: times, and what the machine says of itself and of
   forger.ingredients("time/cat/bob", (own) => own["machine"] = "another");
   await forger.rederive(before);
   const altered = certified(await forger.file(), "table");
-  const { files, instances } = readAuditFile(altered).index;
+  const { files, instances } = opened(altered).index;
   const other = { ...index, files, instances, set: ["train.epochs=1"], commit: "0".repeat(40) };
   const whole = relisted(altered, () => {}, other);
   assertEquals((await verify(whole, { lock: () => lock })).findings, []);

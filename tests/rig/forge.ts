@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { inMemory } from "../../pipeline/replay/archive.ts";
 import { bundle, bytesOf } from "../../pipeline/replay/bundle.ts";
 import { type AuditIndex, readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { recordBytes } from "../../pipeline/replay/record.ts";
@@ -14,14 +15,21 @@ import { inputsIn, replay } from "../../pipeline/replay/replay.ts";
 import { manifestText, toManifest, type Trace } from "../../pipeline/store/trace.ts";
 import { parseTrace } from "../../pipeline/store/traces.ts";
 
+/** The index of an audit file, and its other files. */
+export function opened(
+  file: Uint8Array<ArrayBuffer>,
+): { readonly index: AuditIndex; readonly files: Map<string, Uint8Array<ArrayBuffer>> } {
+  const { index, files } = readAuditFile(inMemory(file));
+  return { index, files: new Map([...files.keys()].map((name) => [name, files.get(name)!])) };
+}
+
 /** A file with other files in it, and an index that lists them with their digests, or another index. */
 export function relisted(
   file: Uint8Array<ArrayBuffer>,
   edit: (files: Map<string, Uint8Array<ArrayBuffer>>) => void,
   other?: unknown,
 ): Uint8Array<ArrayBuffer> {
-  const { index, files: held } = readAuditFile(file);
-  const files = new Map(held);
+  const { index, files } = opened(file);
   edit(files);
   const sorted = [...files].sort(([a], [b]) => a < b ? -1 : 1);
   const digests = sorted.map(([name, content]) => [name, sha256(content)] as const);
@@ -68,7 +76,7 @@ export class Forger {
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
 
   constructor(file: Uint8Array<ArrayBuffer>) {
-    const { index, files } = readAuditFile(file);
+    const { index, files } = opened(file);
     this.#index = index;
     for (const [name, content] of files) {
       if (name.startsWith("blobs/")) this.#blobs.set(name.slice("blobs/".length), content);
