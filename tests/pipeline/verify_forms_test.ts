@@ -78,6 +78,19 @@ const refused = (where: string) =>
   "writes it (UTF-8 without a mark, names sorted and each once, whole characters, no other spaces), " +
   "and is not";
 
+Deno.test("a record that is nested without end is refused, and not followed", async () => {
+  const { file } = await measured();
+  const name = `traces/${opened(file).index.instances["table"]}.json`;
+  const deep = "[".repeat(1e5) + "]".repeat(1e5);
+  const said = await refusal(relisted(file, (files) => {
+    files.set(
+      name,
+      resealed(files.get(name)!, (body) => body.replace("{", `{\n "deep": ${deep},`)),
+    );
+  }));
+  assertEquals(said, refused(name));
+});
+
 Deno.test("a lock and a folder's list of files have one form", async () => {
   const { file } = await measured();
   const lock = "lock/toy.smoke.lock";
