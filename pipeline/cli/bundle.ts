@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
@@ -17,6 +17,7 @@ import { suggestion } from "../suggestion.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore, outputsFolder } from "./session.ts";
+import { writeWhole } from "./write_whole.ts";
 
 /**
  * Writes the audit file of a run's latest results.
@@ -35,7 +36,7 @@ export async function bundle(project: Project, options: Options, print: Print): 
       );
     }
     const bundled = await bundleRun(run, sourceIn(store!), { largestBytes: options.largest });
-    const { digest, bytes } = write(path, bundled);
+    const { digest, bytes } = await writeWhole(path, (beside) => write(beside, bundled));
     const left = Object.keys(bundled.index.leftOut).length;
     if (options.json) {
       const { leftOutBytes } = bundled;
@@ -102,25 +103,14 @@ export function sourceIn(store: LocalStore): Source {
   };
 }
 
-/** Writes beside the target first, so that there is never half a file at it. */
 function write(path: string, bundled: Bundled): { digest: string; bytes: number } {
-  Deno.mkdirSync(dirname(path), { recursive: true });
-  const temporary = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}`);
   const hash = createHash("sha256");
   let bytes = 0;
-  try {
-    {
-      using file = Deno.openSync(temporary, { write: true, createNew: true });
-      for (const chunk of bundled.chunks()) {
-        hash.update(chunk);
-        bytes += chunk.length;
-        for (let done = 0; done < chunk.length;) done += file.writeSync(chunk.subarray(done));
-      }
-    }
-    Deno.renameSync(temporary, path);
-  } catch (error) {
-    Deno.removeSync(temporary);
-    throw error;
+  using file = Deno.openSync(path, { write: true, createNew: true });
+  for (const chunk of bundled.chunks()) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    for (let done = 0; done < chunk.length;) done += file.writeSync(chunk.subarray(done));
   }
   return { digest: hash.digest("hex"), bytes };
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
@@ -15,6 +15,7 @@ import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore } from "./session.ts";
 import { openExperiment } from "./wiring.ts";
+import { putAmong, writeWhole } from "./write_whole.ts";
 
 /**
  * Copies an output of an instance as its latest run made it.
@@ -53,7 +54,7 @@ export async function exportArtifact(
     }
     const files = await filesOf(record, to, store);
     if (!options.overwrite) refuseOverwriting(files, instance);
-    for (const [path, digest] of files) await copy(path, digest, store);
+    await writeWhole(to, (beside) => copy(files, { from: resolve(to), beside, store }), putAmong);
     const { sha256, bytes } = record;
     if (options.json) {
       print(JSON.stringify({ event: "exported", instance, output, path: to, sha256, bytes }));
@@ -113,15 +114,19 @@ function refuseOverwriting(files: ReadonlyMap<string, unknown>, instance: string
   }
 }
 
-/** Writes beside the target first, so that there is never half a file at it. */
-async function copy(path: string, digest: Trace["key"], store: LocalStore): Promise<void> {
-  Deno.mkdirSync(dirname(path), { recursive: true });
-  const temporary = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}`);
-  await store.copy(digest, temporary);
-  try {
-    Deno.renameSync(temporary, path);
-  } catch (error) {
-    Deno.removeSync(temporary);
-    throw error;
+/** Copies blobs to where they belong, but beside it. */
+async function copy(
+  files: ReadonlyMap<string, Trace["key"]>,
+  { from, beside, store }: {
+    readonly from: string;
+    readonly beside: string;
+    readonly store: LocalStore;
+  },
+): Promise<void> {
+  if (files.size === 0) Deno.mkdirSync(beside);
+  for (const [path, digest] of files) {
+    const target = join(beside, relative(from, path));
+    Deno.mkdirSync(dirname(target), { recursive: true });
+    await store.copy(digest, target);
   }
 }
