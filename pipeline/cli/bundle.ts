@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { lookAt } from "../files.ts";
+import { lookAt, pause } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
 import { megabytes } from "../replay/text.ts";
@@ -103,13 +103,23 @@ export function sourceIn(store: LocalStore): Source {
   };
 }
 
-function write(path: string, bundled: Bundled): { digest: string; bytes: number } {
+/** How much is written between two pauses. */
+const BYTES_A_TURN = 16 << 20;
+
+async function write(
+  path: string,
+  bundled: Bundled,
+): Promise<{ digest: string; bytes: number }> {
   const hash = createHash("sha256");
-  let bytes = 0;
+  let bytes = 0, pauseAt = BYTES_A_TURN;
   using file = Deno.openSync(path, { write: true, createNew: true });
   for (const chunk of bundled.chunks()) {
     hash.update(chunk);
     bytes += chunk.length;
+    if (bytes > pauseAt) {
+      await pause();
+      pauseAt = bytes + BYTES_A_TURN;
+    }
     for (let done = 0; done < chunk.length;) done += file.writeSync(chunk.subarray(done));
   }
   return { digest: hash.digest("hex"), bytes };

@@ -19,7 +19,8 @@ import { reading, withSession } from "./session.ts";
 export async function pull(project: Project, options: Options, print: Print): Promise<number> {
   // Asked for before anything is read: without one there is nothing to pull from.
   if (options.cache === undefined) await openCache(options, reading(options, print));
-  return await withSession({ project, options, print, isReading: false }, async (session) => {
+  const o = { project, options, print, isReading: false, leavesUnrecorded: true };
+  return await withSession(o, async (session) => {
     const cached = session.cached!;
     const held = holdForRun(cached);
     try {

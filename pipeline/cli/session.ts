@@ -234,18 +234,26 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
  * Opens a session, hands it over and closes its store whatever happens.
  *
  * @param o.isReading Whether the store is only read.
+ * @param o.leavesUnrecorded Whether what it leaves is in no record: it stays claimed, as what a run left that
+ * was interrupted.
  */
 export async function withSession<T>(
-  o: { project: Project; options: Options; print: Print; isReading?: boolean },
+  o: {
+    project: Project;
+    options: Options;
+    print: Print;
+    isReading?: boolean;
+    leavesUnrecorded?: boolean;
+  },
   use: (session: Session) => T | Promise<T>,
 ): Promise<T> {
-  const { project, options, print, isReading = true } = o;
+  const { project, options, print, isReading = true, leavesUnrecorded = false } = o;
   const store = { ...reading(options, print), reading: isReading };
   const session = await openSession(project, options, store);
   try {
     return await use(session);
   } finally {
-    await session.claims.close();
+    await session.claims.close({ isInterrupted: leavesUnrecorded });
     session.store.close();
   }
 }

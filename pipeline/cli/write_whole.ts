@@ -23,14 +23,21 @@ export async function writeWhole<T>(
 ): Promise<T> {
   const target = resolve(path);
   const beside = join(dirname(target), `.${basename(target)}.${crypto.randomUUID()}`);
+  const clear = () => {
+    if (lookAt(beside)) Deno.removeSync(beside, { recursive: true });
+  };
+  // Where an interruption ends the process.
+  globalThis.addEventListener("unload", clear);
   try {
     Deno.mkdirSync(dirname(target), { recursive: true });
     const made = await make(beside);
     put(beside, target);
     return made;
   } catch (error) {
-    if (lookAt(beside)) Deno.removeSync(beside, { recursive: true });
+    clear();
     throw explained(path, error);
+  } finally {
+    globalThis.removeEventListener("unload", clear);
   }
 }
 
