@@ -404,6 +404,15 @@ Deno.test("a stage that does not hear of the end is ended: at once, or after a g
   }
 });
 
+Deno.test("an end that is asked for while a stage's process starts is not missed", async () => {
+  const controller = new AbortController();
+  const ending = execute("await new Promise((resolve) => setTimeout(resolve, 20_000));", {
+    signal: controller.signal,
+  });
+  controller.abort(new Error("enough"));
+  assertEquals((await ending).error?.message, "enough");
+});
+
 Deno.test("what a stage finishes within the grace is kept", async () => {
   const controller = new AbortController();
   const { error, metrics } = await execute(
