@@ -34,7 +34,7 @@ export interface Results {
   readonly sensitivity: string;
   /** Values that were asked for and of which there is no run at all. */
   readonly absent: readonly Absent[];
-  /** Runs that the grid spanned by those at hand lacks. */
+  /** Other cells of the grid that were asked for and of which a file is not there. */
   readonly missing: readonly At[];
   /** In display order; cells lead to rows, see {@linkcode sourceOf}. */
   readonly tables: readonly Table[];

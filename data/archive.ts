@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { extract } from "tar-stream";
 import { PackedBytes } from "./growing.ts";
 import { DataError, type DataFile, fileBytes, tooLarge, unpackedBound } from "./lines.ts";
+import { TarReader } from "./tar.ts";
 
 /** A file in an archive. */
 export interface Member {
@@ -15,27 +15,6 @@ export interface Member {
 
 /** Most members an archive may have. */
 const maxMembers = 2_000_000;
-
-/** What is used of the stream that unpacks; its own iterator takes twice the time of its events. */
-interface Untar {
-  on(event: "entry", listener: (header: Header, entry: Entry, next: () => void) => void): void;
-  on(event: "error", listener: (error: Error) => void): void;
-  on(event: "close", listener: () => void): void;
-  once(event: "drain", listener: () => void): void;
-  write(chunk: Uint8Array): boolean;
-  end(): void;
-  destroy(error?: Error): void;
-}
-interface Header {
-  readonly name: string;
-  readonly type: string;
-  readonly size: number;
-}
-interface Entry {
-  on(event: "data", listener: (chunk: Uint8Array) => void): void;
-  on(event: "end", listener: () => void): void;
-  on(event: "error", listener: () => void): void;
-}
 
 /**
  * Streams a tar archive's files that `wanted` selects, in the archive's order, some at a time. Directories
@@ -49,70 +28,36 @@ export async function* tarMembers(
   file: DataFile,
   wanted: (name: string) => boolean,
 ): AsyncGenerator<Member[], void, undefined> {
-  const untar = extract() as unknown as Untar;
+  const names = new MemberNames(file.name);
+  const allowed = unpackedBound(file);
+  const packed = new PackedBytes();
   const members: Member[] = [];
-  let failure: Error | undefined;
-  untar.on("error", (error) => failure = error);
-  const ended = new Promise<void>((resolve) => untar.on("close", resolve));
-  takeMembers(untar, { file, wanted, members });
+  let member: Member | undefined;
+  const reader = new TarReader({
+    begin: ({ name: raw, type, size }) => {
+      const name = names.check(raw, type === "file" || type === "directory" ? undefined : type);
+      if (size > allowed) throw new DataError(tooLarge(file.name, allowed));
+      const isWanted = type === "file" && wanted(name);
+      member = isWanted ? { name, bytes: packed.room(size) } : undefined;
+      return member?.bytes;
+    },
+    end: () => {
+      if (member !== undefined) members.push(member);
+    },
+  });
   try {
     for await (const chunk of closed(fileBytes(file))) {
-      if (!untar.write(chunk)) {
-        await Promise.race([ended, new Promise<void>((resolve) => untar.once("drain", resolve))]);
-      }
-      if (failure !== undefined) throw failure;
+      reader.take(chunk);
       if (members.length > 0) yield members.splice(0);
     }
-    untar.end();
-    await ended;
-    if (failure !== undefined) throw failure;
-    yield members;
+    reader.finish();
   } catch (cause) {
     if (cause instanceof DataError) throw cause;
     throw new DataError(
       `Cannot read "${file.name}": not an intact tar archive: ${(cause as Error).message}`,
       { cause },
     );
-  } finally {
-    untar.destroy();
   }
-}
-
-/** Puts the wanted files among `members` as they come; the first that may not be there ends the stream. */
-function takeMembers(
-  untar: Untar,
-  { file, wanted, members }: {
-    readonly file: DataFile;
-    readonly wanted: (name: string) => boolean;
-    readonly members: Member[];
-  },
-): void {
-  const names = new MemberNames(file.name);
-  const allowed = unpackedBound(file);
-  const packed = new PackedBytes();
-  const take = ({ name: raw, type, size }: Header, entry: Entry, next: () => void) => {
-    const name = names.check(raw, type === "file" || type === "directory" ? undefined : type);
-    if (size > allowed) throw new DataError(tooLarge(file.name, allowed));
-    const bytes = type === "file" && wanted(name) ? packed.room(size) : undefined;
-    let at = 0;
-    entry.on("data", (chunk) => {
-      bytes?.set(chunk, at);
-      at += chunk.length;
-    });
-    entry.on("end", () => {
-      if (bytes !== undefined) members.push({ name, bytes });
-      next();
-    });
-  };
-  untar.on("entry", (header, entry, next) => {
-    // It fails with the archive, which says so.
-    entry.on("error", () => {});
-    try {
-      take(header, entry, next);
-    } catch (error) {
-      untar.destroy(error as Error);
-    }
-  });
 }
 
 /**
@@ -130,6 +75,9 @@ async function* closed(
   }
   if (zeros < 1024) throw new Error("it is cut off: two blocks of zeros must close it");
 }
+
+/** Words between single dots and slashes: nearly all names are such, and may be in an archive. */
+const harmless = /^[\w-]+(?:[./][\w-]+)*$/;
 
 /** Checks the names of an archive's members as they come. */
 export class MemberNames {
@@ -155,15 +103,8 @@ export class MemberNames {
     if (refusedType !== undefined) {
       refuse(`members must be files or directories, not of type "${refusedType}"`);
     }
-    const name = raw.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
-    // The archive's own root, `./`.
-    if (name === "" || name === ".") return "";
-    if (name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\")) {
-      refuse("member names must be relative, with / between their parts");
-    }
-    if (name.includes("\0") || name.split("/").some((part) => part === ".." || part === "")) {
-      refuse("member names must not lead out of the archive");
-    }
+    const name = harmless.test(raw) ? raw : plainName(raw, refuse);
+    if (name === "") return "";
     if (this.#seen.has(name)) refuse("member names must differ");
     if (this.#seen.size >= maxMembers) {
       refuse(`an archive must have at most ${maxMembers} members`);
@@ -171,4 +112,18 @@ export class MemberNames {
     this.#seen.add(name);
     return name;
   }
+}
+
+/** A name without a leading `./` or trailing `/`, if it may be in an archive. */
+function plainName(raw: string, refuse: (rule: string) => never): string {
+  const name = raw.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
+  // The archive's own root, `./`.
+  if (name === "" || name === ".") return "";
+  if (name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\")) {
+    refuse("member names must be relative, with / between their parts");
+  }
+  if (name.includes("\0") || name.split("/").some((part) => part === ".." || part === "")) {
+    refuse("member names must not lead out of the archive");
+  }
+  return name;
 }

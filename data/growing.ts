@@ -38,7 +38,7 @@ export class GrowingArray {
 
 /**
  * An append-only array for hundreds of millions of integers, most of them small: each takes a byte
- * per 7 bits, and it grows without copying what it holds.
+ * per 7 bits, the lowest first, whose upper bit says that more follow. It grows without copying what it holds.
  */
 export class ChunkedArray {
   readonly #chunks: { readonly bytes: Uint8Array; readonly used: number }[] = [];
@@ -74,17 +74,39 @@ export class ChunkedArray {
     this.#length += end - start;
   }
 
-  /** Gives all values, in order, in pieces that the next overwrites, and forgets what it gave. */
-  *drain(): Generator<Uint32Array, void, undefined> {
+  /** Appends values that are bytes already, as they are held here. */
+  appendBytes(values: Uint8Array, count: number): void {
+    if (this.#bytes === undefined || this.#used + values.length > this.#bytes.length) {
+      this.#finishChunk();
+      this.#bytes = new Uint8Array(Math.max(this.#chunkLength, values.length));
+    }
+    this.#bytes.set(values, this.#used);
+    this.#used += values.length;
+    this.#length += count;
+  }
+
+  #finishChunk(): void {
     if (this.#bytes !== undefined) this.#chunks.push({ bytes: this.#bytes, used: this.#used });
     this.#bytes = undefined;
     this.#used = 0;
+  }
+
+  /** Gives the bytes of all values, in order, in pieces of whole values, and forgets what it gave. */
+  *drainBytes(): Generator<Uint8Array, void, undefined> {
+    this.#finishChunk();
     this.#length = 0;
-    const values = new Uint32Array(this.#chunkLength);
     for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
-      const { bytes, used } = chunk;
+      yield chunk.bytes.subarray(0, chunk.used);
+    }
+  }
+
+  /** Gives all values, in order, in pieces that the next overwrites, and forgets what it gave. */
+  *drain(): Generator<Uint32Array, void, undefined> {
+    let values = new Uint32Array();
+    for (const bytes of this.drainBytes()) {
+      if (values.length < bytes.length) values = new Uint32Array(bytes.length);
       let count = 0;
-      for (let at = 0; at < used;) {
+      for (let at = 0; at < bytes.length;) {
         let byte = bytes[at++]!;
         let value = byte & 0x7f;
         for (let shift = 7; byte > 0x7f; shift += 7) {

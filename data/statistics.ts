@@ -99,11 +99,14 @@ export function stampFinder(
 ): (document: { readonly label: number; readonly text: Uint8Array }) => StampStatistics {
   const indexes = new Map(classes.map((name, i) => [name, i]));
   const longest = Math.max(0, ...classes.map((name) => bytesOf(name).length));
+  /** What may follow a bracket: most that do not are a citation's. */
+  const first = new Set(classes.map((name) => bytesOf(name)[0] ?? bracketClose));
   return ({ label, text }) => {
     let own = 0;
     let other = 0;
     let at = text.indexOf(bracketOpen);
     for (; at >= 0; at = text.indexOf(bracketOpen, at + 1)) {
+      if (!first.has(text[at + 1]!)) continue;
       const named = text.subarray(at + 1, at + 2 + longest);
       const end = named.indexOf(bracketClose);
       const found = end < 0 ? undefined : indexes.get(textOf(named.subarray(0, end)));

@@ -18,7 +18,7 @@ import {
 import { bytesOf, textOf } from "./text_bytes.ts";
 import type { TokensToWrite } from "./token_file.ts";
 import { WordNumbers } from "./vocabulary.ts";
-import { firstWordId, unknownId } from "./words.ts";
+import { firstWordId } from "./words.ts";
 
 /** How to tokenise; the stage `tokenize` documents the choices. */
 export interface TokenizeOptions {
@@ -71,7 +71,7 @@ class SplitBuilder {
   stamps = { own: 0, other: 0 };
 }
 
-/** Provisional number of the one word of a document without any. */
+/** Number of the one word of a document without any: no word's, so that its id is the unknown one's. */
 const noWord = 0xffffffff;
 
 /**
@@ -101,7 +101,7 @@ export async function tokenizeCorpus(
   let longest = 1;
   for (const name of present) {
     const builder = builders.get(name)!;
-    splits[name] = finishSplit(builder, ids);
+    splits[name] = finishSplit(builder, (kept) => numbers.idsOf(kept, ids));
     const { classes } = corpus;
     const summary = summaryOf(builder, { classes, available: available?.get(name) });
     summaries[name] = summary;
@@ -184,26 +184,17 @@ function summaryOf(
   };
 }
 
-function finishSplit(builder: SplitBuilder, ids: Uint32Array): TokensToWrite["splits"][string] {
-  const { numbers, offsets } = builder;
+function finishSplit(
+  { labels, numbers, offsets, clipped }: SplitBuilder,
+  idsOf: (numbers: ChunkedArray) => Iterable<Uint32Array>,
+): TokensToWrite["splits"][string] {
   const { length } = numbers;
   offsets.push(length);
   return {
-    labels: Uint16Array.from(builder.labels),
+    labels: Uint16Array.from(labels),
     offsets: offsets.values().slice(),
-    ids: {
-      length,
-      *pieces() {
-        for (const piece of numbers.drain()) {
-          for (let i = 0; i < piece.length; i++) {
-            const number = piece[i]!;
-            piece[i] = number === noWord ? unknownId : ids[number]!;
-          }
-          yield piece;
-        }
-      },
-    },
-    clipped: builder.clipped,
+    ids: { length, pieces: () => idsOf(numbers) },
+    clipped,
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import code from "./compiled/words.wasm" with { type: "bytes" };
 import { ChunkedArray, type GrowingArray } from "./growing.ts";
+import { DataError } from "./lines.ts";
 import { bytesOf, textOf } from "./text_bytes.ts";
 import { firstWordId, unknownId } from "./words.ts";
 
@@ -38,13 +39,18 @@ export interface AddOptions {
 interface Functions {
   textAddress(length: number): number;
   numbersAddress(): number;
+  numbersEnd(): number;
   slotsAddress(): number;
   slotCount(): number;
   wordCount(): number;
   hashText(length: number): number;
   begin(length: number): void;
-  next(count: boolean, fold: boolean): number;
+  next(count: boolean, fold: boolean, limit: number): number;
   more(): number;
+  idsAddress(count: number): number;
+  givenAddress(): number;
+  beginNumbers(length: number): void;
+  nextIds(): number;
 }
 
 /** Where in a word's record, which starts with its number, its other values are; then its bytes. */
@@ -52,6 +58,9 @@ const countAt = 1, rankAt = 2, lengthAt = 3, recordValues = 4;
 /** In a length: the word has a byte outside ASCII. */
 const wideBit = 1 << 31;
 const newline = 0x0a;
+/** What addresses of 32 bits reach. */
+const maxTableBytes = 2 ** 32;
+const pageBytes = 2 ** 16;
 
 /**
  * Numbers words as they come and counts them, so that a corpus needs to be read once: documents
@@ -63,17 +72,26 @@ const newline = 0x0a;
  */
 export class WordNumbers {
   readonly #lowercase: boolean;
-  readonly #memory = new WebAssembly.Memory({ initial: 0 });
+  readonly #memory: WebAssembly.Memory;
   readonly #table: Functions;
   #bytes: Uint8Array = new Uint8Array();
   #values: Uint32Array = new Uint32Array();
   /** Bytes of the text at hand. */
   #length = 0;
 
-  constructor({ lowercase }: { readonly lowercase: boolean }) {
+  /** @param options.maxBytes What the table may take, 4 GiB unless given. */
+  constructor(options: { readonly lowercase: boolean; readonly maxBytes?: number }) {
+    const { lowercase, maxBytes = maxTableBytes } = options;
     this.#lowercase = lowercase;
+    this.#memory = new WebAssembly.Memory({ initial: 0, maximum: maxBytes / pageBytes });
+    const full = () => {
+      throw new DataError(
+        `Cannot number the words: the table of words must take at most ${maxBytes} bytes, and ` +
+          `${this.size} different words fill it; take fewer documents by "subset"`,
+      );
+    };
     const module = new WebAssembly.Module(code);
-    const { exports } = new WebAssembly.Instance(module, { env: { memory: this.#memory } });
+    const { exports } = new WebAssembly.Instance(module, { env: { memory: this.#memory, full } });
     this.#table = exports as unknown as Functions;
   }
 
@@ -82,9 +100,13 @@ export class WordNumbers {
     return this.#table.wordCount();
   }
 
-  /** Takes a text, in UTF-8, to hash and to number. */
+  /**
+   * Takes a text, in UTF-8, to hash and to number.
+   *
+   * @throws {DataError} If there is no room for it, as for a new word in {@linkcode add}.
+   */
   read(text: Uint8Array): void {
-    const at = this.#table.textAddress(text.length);
+    const at = this.#table.textAddress(text.length) >>> 0;
     this.#look();
     this.#bytes.set(text, at);
     this.#length = text.length;
@@ -96,7 +118,7 @@ export class WordNumbers {
    * go into starting and ending cryptographic hashes.
    */
   hash(into: GrowingArray): void {
-    const at = this.#table.hashText(this.#length) / 4;
+    const at = (this.#table.hashText(this.#length) >>> 0) / 4;
     into.push(this.#values[at]!);
     into.push(this.#values[at + 1]!);
   }
@@ -108,18 +130,35 @@ export class WordNumbers {
    */
   add({ count, limit, into }: AddOptions): number {
     const table = this.#table;
-    const at = table.numbersAddress() / 4;
+    const at = table.numbersAddress() >>> 0;
     let words = 0;
     table.begin(this.#length);
     do {
-      const found = table.next(count, this.#lowercase);
+      const left = Math.min(Math.max(0, limit - words), 0xffffffff);
+      const found = table.next(count, this.#lowercase, left);
       this.#look();
-      if (words < limit) {
-        into.append(this.#values, at, at + Math.min(found, limit - words));
-      }
+      const numbers = this.#bytes.subarray(at, table.numbersEnd() >>> 0);
+      if (left > 0) into.appendBytes(numbers, Math.min(found, left));
       words += found;
     } while (table.more());
     return words;
+  }
+
+  /** Gives the ids of provisional numbers in pieces that the next overwrites, and forgets the numbers. */
+  *idsOf(numbers: ChunkedArray, ids: Uint32Array): Generator<Uint32Array, void, undefined> {
+    const table = this.#table;
+    const at = (table.idsAddress(ids.length) >>> 0) / 4;
+    this.#look();
+    this.#values.set(ids, at);
+    const given = (table.givenAddress() >>> 0) / 4;
+    for (const bytes of numbers.drainBytes()) {
+      this.read(bytes);
+      table.beginNumbers(bytes.length);
+      do {
+        const count = table.nextIds();
+        yield this.#values.subarray(given, given + count);
+      } while (table.more());
+    }
   }
 
   /** Looks at the memory again where it was enlarged, which makes its views empty. */
@@ -156,7 +195,7 @@ export class WordNumbers {
   #records(): Uint32Array<ArrayBuffer> {
     const records = new Uint32Array(this.size);
     const values = this.#values;
-    const slots = this.#table.slotsAddress() / 4;
+    const slots = (this.#table.slotsAddress() >>> 0) / 4;
     const end = slots + this.#table.slotCount() * 2;
     for (let slot = slots; slot < end; slot += 2) {
       const record = values[slot + 1]! / 4;

@@ -5,6 +5,8 @@
  */
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
 import { askForAdapter, driverOf, isSoftware } from "../pipeline/key/platform.ts";
+import { vulkanDevices } from "../pipeline/key/vulkan.ts";
+import { listAdapters } from "../pipeline/run/executor/adapters.ts";
 import { type WasmFeatures, wasmFeatures } from "./wasm_module.ts";
 
 /** An adapter, as far as WebGPU and the system describe it. */
@@ -20,6 +22,16 @@ export interface Adapter {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** A device as `--adapter` takes it. */
+export interface Device {
+  readonly name: string;
+  readonly driver: string;
+  /** Where it is on its bus, if it is on one. */
+  readonly pci?: string;
+  /** The variables under which a process has it as its adapter; absent where none do. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** What this machine has. */
 export interface Machine {
   readonly deno: string;
@@ -32,6 +44,8 @@ export interface Machine {
   readonly wasm: WasmFeatures;
   /** Absent where there is no adapter. */
   readonly adapter?: Adapter;
+  /** Vulkan's devices, in the order of their numbers for `--adapter`; none where there is no choice. */
+  readonly devices: readonly Device[];
   /** Its version, if one is where browsers usually are. */
   readonly browser?: string;
 }
@@ -65,6 +79,13 @@ export async function lookAround(): Promise<Machine> {
     freeMemoryBytes: freemem(),
     wasm: wasmFeatures(),
     ...(found === undefined ? {} : { adapter: describe(found) }),
+    devices: (vulkanDevices().length < 2 ? [] : await listAdapters()).map((
+      { name, driver, pci, adapter },
+    ) => ({
+      ...{ name, driver },
+      ...pci === undefined ? {} : { pci },
+      ...adapter === undefined ? {} : { variables: adapter.variables },
+    })),
     ...(browser === undefined ? {} : { browser }),
   };
 }

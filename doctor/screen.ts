@@ -51,8 +51,20 @@ function machineLines({ machine, commit }: Report): string[] {
     ),
     ...labelled("wasm", operations.join(", ")),
     ...(adapter === undefined ? labelled("webgpu", "no adapter") : adapterLines(adapter)),
+    ...deviceLines(machine.devices),
     ...labelled("browser", browser ?? "none found"),
   ];
+}
+
+/** What `--adapter` takes. */
+function deviceLines(devices: Machine["devices"]): string[] {
+  return devices.flatMap(({ name, driver, pci, variables }, number) =>
+    labelled(
+      `--adapter ${number}`,
+      [name, driver, ...pci === undefined ? [] : [pci], ...variables ? [] : ["can't be chosen"]]
+        .join(", "),
+    )
+  );
 }
 
 function adapterLines(

@@ -13,6 +13,8 @@ export interface ExpectedStage {
   readonly seconds: number | null;
   /** Whether its instances run while no other does. */
   readonly alone: boolean;
+  /** How many of its instances can run at once. */
+  readonly atOnce: number;
 }
 
 /** Something that a key made twice, and not the same. */

@@ -165,5 +165,20 @@ export function openFolders(path: string): void {
   }
 }
 
+/** Removes a file or a folder with all in it, read-only or not, if it is there. */
+export function removeTree(path: string): void {
+  try {
+    openFolders(path);
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!isNothing(error)) throw error;
+  }
+}
+
+/** A number of bytes, for people. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** Its owner may list a folder, change it and go through it. */
 const OWN_FOLDER = 0o700;

@@ -83,12 +83,27 @@ export interface Surroundings {
   readonly inputs: Readonly<Record<string, readonly Feed[]>>;
 }
 
+/** What params are settled by. Grid values are texts. */
+export interface Settling {
+  readonly mirror: string | undefined;
+  /** The instance's coordinates. */
+  readonly at: Readonly<Record<string, string>>;
+  /** Every axis with this run's values. */
+  readonly grid: Surroundings["grid"];
+  /** What the run leaves out of it: combinations that match all of an entry. */
+  readonly exclude: readonly Surroundings["grid"][];
+  /** For each input the axes that the outputs which feed it vary over, a list for each output. */
+  readonly each: Readonly<Record<string, readonly (readonly string[])[]>>;
+}
+
 /** What a stage says of itself in a plan: lines, or a small table. */
 export type Preview = readonly string[] | {
   readonly title: string;
   readonly columns: readonly string[];
   /** As many cells each as there are columns. */
   readonly rows: readonly (readonly string[])[];
+  /** Lines below the table. */
+  readonly notes?: readonly string[];
 };
 
 /** An output that feeds an input. */
@@ -138,6 +153,16 @@ export interface Command {
   readonly timeoutMinutes: number;
 }
 
+/** What an instance takes of a machine, as far as an experiment says. It decides when and where it runs, and is in no key. */
+export interface Resources {
+  readonly cpus?: number;
+  readonly memoryBytes?: number;
+  /** Graphics adapters that nobody else uses meanwhile. */
+  readonly gpus?: number;
+  /** How long it may take. */
+  readonly timeSeconds?: number;
+}
+
 /** Tables by name, with all axes and columns that any of some outputs measures. */
 export function tablesTogether(all: readonly Feed["measures"][]): Record<string, Measured> {
   const tables: Record<string, Measured> = {};
@@ -182,11 +207,7 @@ export interface Stage<P = unknown> {
    * looks at the mirror alone: without one it is not asked again while a run is remembered that had
    * nothing to do.
    */
-  readonly settle?: (params: P, run: {
-    readonly mirror: string | undefined;
-    /** Every axis with this run's values. */
-    readonly grid: Surroundings["grid"];
-  }) => P;
+  readonly settle?: (params: P, run: Settling) => P;
   /**
    * What is wrong with valid params where they are. Asked of each instance before anything runs, and
    * shown at the lines where the params are written, what several instances have in common once.

@@ -17,7 +17,8 @@ import type { AggregateParams } from "./aggregate.ts";
 // deno-lint-ignore require-await
 export async function run(context: StageContext<AggregateParams>): Promise<void> {
   const { params } = context;
-  const { study, sources } = studyOf(params, context.inputs("measurements"));
+  const artifacts = context.inputs("measurements");
+  const { study, sources } = studyOf(params, artifacts);
   const elsewhere = familyOf(params.elsewhere, "paper");
   const claims = judgeClaims(study, params.claims, { elsewhere });
   const findings = findingsOf(study, claims);
@@ -26,13 +27,14 @@ export async function run(context: StageContext<AggregateParams>): Promise<void>
     tables: Object.fromEntries(params.tables),
     ...{ claims, sensitivity, findings },
   });
+  const absent = absentValues(study, params);
   const shown: Shown = {
     format: SHOWN_FORMAT,
     claims,
     findings,
     sensitivity: sensitivity === undefined ? "" : sensitivityText(study, sensitivity),
-    absent: absentValues(study, params),
-    missing: missingRuns(study),
+    absent,
+    missing: missingRuns(study, { artifacts, grid: params.grid, absent }),
     tables,
     sources,
   };

@@ -4,11 +4,19 @@
  * @module
  */
 import { z } from "zod";
+import { type Grid, gridOf } from "../analysis/grid.ts";
 import { axesSchema, metricsSchema, ordered } from "../analysis/spec/axes.ts";
 import { claimSchema } from "../analysis/spec/claims.ts";
 import { paperSchema, publishedSchema } from "../analysis/spec/published.ts";
 import { tablesSchema } from "../analysis/spec/tables.ts";
 import { defineStage, type Surroundings } from "../pipeline/stage.ts";
+
+const texts = z.array(z.string());
+const grid: z.ZodType<Grid> = z.strictObject({
+  values: z.record(z.string(), texts).default({}),
+  exclude: z.array(z.record(z.string(), texts)).default([]),
+  each: z.array(texts).default([]),
+});
 
 const params = z.strictObject({
   title: z.string().min(1).default("Results").describe("Shown above the results"),
@@ -26,8 +34,8 @@ const params = z.strictObject({
     ),
     claims: z.array(claimSchema).default([]).describe("Claims that say nothing of that axis"),
   }).optional().describe("Claims to judge under each choice, to see which hang on one"),
-  grid: z.record(z.string(), z.array(z.string())).default({}).describe(
-    "Values asked for by axis, to say which were not measured; a plan fills it in",
+  grid: grid.prefault({}).describe(
+    "What was asked for, to say what was not measured; a plan fills it in",
   ),
   elsewhere: z.array(claimSchema).default([]).describe(
     "Claims of the same paper that other runs decide; they count in the correction of p-values",
@@ -64,20 +72,14 @@ export const aggregate = defineStage<AggregateParams>({
       holds: ({ tables }) => ({ table: tables.map(([name]) => name) }),
     },
   },
-  // In an order that is not the file's: the experiment's order is no ingredient.
-  settle: (params, { grid }) => ({
-    ...params,
-    grid: Object.fromEntries(
-      Object.entries(grid).map(([axis, values]) => [axis, [...values].sort()]),
-    ),
-  }),
+  settle: (params, run) => ({ ...params, grid: gridOf(run, run.each["measurements"]!) }),
   check: async (params: AggregateParams, surroundings: Surroundings) => {
     const { checkNames } = await import("../analysis/spec/check.ts");
     const tables = Object.fromEntries(params.tables);
     return checkNames({ ...params, tables }, surroundings);
   },
-  preview: async (params: AggregateParams, { grid }: Surroundings) => {
+  preview: async (params: AggregateParams) => {
     const { previewOf } = await import("../analysis/claims/preview.ts");
-    return previewOf(params, grid[params.seeds]?.length ?? 1);
+    return previewOf(params);
   },
 });

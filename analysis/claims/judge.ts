@@ -40,17 +40,18 @@ export function judgeClaims(
 ): JudgedClaim[] {
   const { published, metrics } = study;
   const prints: Prints = { published, metrics, seedAxis: study.seeds };
-  const seeds = axisOf(study, study.seeds)?.values.length ?? 0;
-  const chances = seeds === 0 ? [] : chancesOf(claims, {
-    ...prints,
-    seeds,
-    confidence: study.confidence,
-    elsewhere,
-  });
   const alpha = alphaOf(study.confidence);
   const found = claims.map((claim) => {
     const family = familyOf(claims, claim.source, elsewhere);
     return askedBy(claim, prints).map((asked) => compare(study, { claim, asked, alpha, family }));
+  });
+  const seeds = axisOf(study, study.seeds)?.values.map(({ value }) => value) ?? [];
+  const chances = seeds.length === 0 ? [] : chancesOf(claims, {
+    ...prints,
+    seeds: seeds.length,
+    seedsOf: (claim, each) => found[claim]![each]!.seeds.map((seed) => seeds.indexOf(seed)),
+    confidence: study.confidence,
+    elsewhere,
   });
   const evidence = found.map((each) => each.map(({ evidence }) => evidence));
   const rulings = ruleOnAll(claims, evidence, { alpha, elsewhere });
@@ -89,22 +90,30 @@ export function compare(study: Study, { claim, asked, alpha, family }: {
   asked: Asked;
   alpha: number;
   family: number;
-}): { readonly comparison: JudgedComparison; readonly evidence: Evidence } {
+}): {
+  readonly comparison: JudgedComparison;
+  readonly evidence: Evidence;
+  /** Those that have all of its runs. */
+  readonly seeds: readonly string[];
+} {
   const { comparison } = asked;
   const provenance = partsOf(comparison)
     .flatMap(({ place, minus }) => minus === null ? [place] : [place, minus])
     .map((at) => provenanceOf(study, at));
   // Synthetic data has a truth of its own, which is no evidence for what a paper found.
   const counts = claim.source === "own" || provenance.every(({ kind }) => kind !== "synthetic");
-  const sample = counts ? changesOf(study, comparison).map(({ value }) => value) : [];
+  const found = changesOf(study, comparison);
+  const changes = counts ? found : [];
+  const sample = changes.map(({ value }) => value);
   const evidence = evidenceOf(sample, asked.question);
   return {
     evidence,
+    seeds: changes.map(({ seed }) => seed),
     comparison: {
       comparison,
       text: comparisonText(study, comparison),
       printed: asked.printed,
-      provenance: sample.length === 0
+      provenance: found.length === 0
         ? ""
         : [...new Set(provenance.map(({ text }) => text))].join("; "),
       asPaper: sample.length > 0 && provenance.every((each) => each.asPaper),
@@ -156,8 +165,16 @@ function outcomeOf(sample: readonly number[], { study, asked, evidence, alpha }:
   };
 }
 
-/** A comparison as people read it: `Rye, oven two: Steamed − Dry`. */
-export function comparisonText(study: Study, comparison: Comparison): string {
+/**
+ * A comparison as people read it: `Rye, oven two: Steamed − Dry`.
+ *
+ * @param options As {@linkcode placeText} takes them.
+ */
+export function comparisonText(
+  study: Study,
+  comparison: Comparison,
+  options: { readonly all?: boolean } = {},
+): string {
   const { at, against, than, over } = comparison;
   const name = (of: At) =>
     Object.keys(against ?? {}).map((axis) => titleOf(study, axis, of[axis] ?? "")).join(", ");
@@ -167,7 +184,8 @@ export function comparisonText(study: Study, comparison: Comparison): string {
   const minus = metricOf(study, comparison.metric).change === "ratio" ? " / " : " − ";
   const one = (of: At) => {
     const rest = Object.entries(of).filter(([axis]) => against?.[axis] === undefined);
-    const place = [placeText(study, Object.fromEntries(rest)), ...means].filter(Boolean).join(", ");
+    const place = [placeText(study, Object.fromEntries(rest), options), ...means].filter(Boolean)
+      .join(", ");
     if (against === null) return place;
     return [place, name(of) + minus + name({ ...of, ...against })].filter(Boolean).join(": ");
   };

@@ -40,7 +40,7 @@ export interface JudgedComparison {
   readonly text: string;
   /** What the paper prints for it, as shown. */
   readonly printed: number | null;
-  /** How data and models relate to the paper's; empty if nothing ran. */
+  /** How data and models relate to the paper's, also where they are no evidence; empty if nothing ran. */
   readonly provenance: string;
   readonly asPaper: boolean;
   readonly outcome: Outcome;
@@ -50,11 +50,22 @@ export interface JudgedComparison {
 
 /** Chances of each verdict, from simulated experiments with the seeds at hand. */
 export interface Chances {
+  /** Of the comparison that has fewest. */
   readonly seeds: number;
+  /** Whether all that it claims is printed; what is not is taken to be as large as just matters. */
+  readonly isPrinted: boolean;
   /** If the paper is exactly right. */
   readonly printed: Readonly<Partial<Record<Verdict, number>>>;
   /** If nothing has any effect; null of a claim that compares values with no others. */
   readonly none: Readonly<Partial<Record<Verdict, number>>> | null;
+}
+
+/** Said where a paper's claim was run on synthetic data alone. */
+export const NO_EVIDENCE = "that is no evidence for a paper's claim";
+
+/** Whether a paper's claim was run on synthetic data alone. */
+export function isSyntheticAlone({ outcome, provenance }: JudgedComparison): boolean {
+  return outcome.n === 0 && provenance !== "";
 }
 
 export interface JudgedClaim {

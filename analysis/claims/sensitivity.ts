@@ -10,7 +10,7 @@ import { axisOf, changesOf, keyOf, metricOf, partsOf, rowsAt, type Study } from 
 import type { At } from "../tidy/table.ts";
 import { type Asked, askedBy } from "./expected.ts";
 import { compare, comparisonText } from "./judge.ts";
-import type { JudgedComparison, Verdict } from "./judged.ts";
+import { isSyntheticAlone, type JudgedComparison, type Verdict } from "./judged.ts";
 import { scaleOf } from "./question.ts";
 
 /** What a comparison is under one choice. Sizes are as shown. */
@@ -41,6 +41,8 @@ export interface Moved {
 export interface Sensitivity {
   readonly axis: string;
   readonly readings: readonly Reading[];
+  /** How many conclusions have no reading, and how many of these since what ran is synthetic data. */
+  readonly unread: { readonly all: number; readonly synthetic: number };
 }
 
 /**
@@ -52,7 +54,8 @@ export function sensitivityOf(
   { axis, claims }: { readonly axis: string; readonly claims: readonly Claim[] },
 ): Sensitivity {
   const { baseline = null, values = [] } = axisOf(study, axis) ?? {};
-  if (baseline === null) return { axis, readings: [] };
+  const unread = { all: 0, synthetic: 0 };
+  if (baseline === null) return { axis, readings: [], unread };
   const others = values.map(({ value }) => value).filter((value) => value !== baseline);
   const { published, metrics } = study;
   const all = claims.flatMap((claim) =>
@@ -67,7 +70,11 @@ export function sensitivityOf(
     const read = (comparison: Comparison) => judge(study, { claim, asked, comparison });
     const usual = under(study, asked.comparison, { axis, choice: baseline, baseline });
     const first = usual === null ? null : read(usual);
-    if (usual === null || first === null || first.outcome.n === 0) return [];
+    if (usual === null || first === null || first.outcome.n === 0) {
+      unread.all++;
+      if (first !== null && isSyntheticAlone(first)) unread.synthetic++;
+      return [];
+    }
     const common = {
       claims: [...new Set(group.map((each) => each.claim.id))],
       text: comparisonText(study, asked.comparison),
@@ -83,7 +90,7 @@ export function sensitivityOf(
       }),
     ];
   });
-  return { axis, readings };
+  return { axis, readings, unread };
 }
 
 /** A comparison whose averages are over what was run: a study of choices is of part of a grid. */

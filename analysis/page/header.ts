@@ -34,12 +34,10 @@ ${authors === undefined ? null : html`<p class="authors">${authors}</p>`}${
     missingHtml(merged)
   }<p>Numbers are links: a mean
 leads to its runs, a run to how it was made. ${
-    merged.analyses.map(({ sha256, results }) =>
-      html`
-        <a href="${traceLink(sha256)}">Trace of ${merged.analyses.length > 1
-          ? results.study.title
-          : "these results"}</a>
-      `
+    merged.analyses.map(({ sha256, results }, index) =>
+      html`${index === 0 ? null : ", "}<a href="${traceLink(sha256)}">${
+        index === 0 ? "Trace" : "trace"
+      } of ${merged.analyses.length > 1 ? results.study.title : "these results"}</a>`
     )
   }</p>
 <nav aria-label="Sections"><ul>

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isSyntheticAlone } from "../claims/judged.ts";
 import { type Finding, type Results, sourceOf, type Sources } from "../results.ts";
 import { axisOf, keyOf, placeText, type Study, titleOf } from "../study.ts";
 import { type Cell, cellText, type Row, type Table } from "../tables/table.ts";
@@ -30,6 +31,8 @@ export interface Merged {
   readonly findings: readonly Finding[];
   /** Claims that no run says anything of, of so many. */
   readonly idle: readonly string[];
+  /** Those of them that ran on synthetic data alone. */
+  readonly synthetic: readonly string[];
   readonly claims: number;
   /** What axes lack of what was asked for, a sentence each. */
   readonly absent: readonly string[];
@@ -57,6 +60,8 @@ export function merge(analyses: readonly Analysis[]): Merged {
     shown: withoutClaims(tables, new Set(idle.map(({ id }) => id))),
     findings: unique(analyses.flatMap(({ results }) => results.findings), ({ text }) => text),
     idle: idle.map(({ id }) => id).sort(byName),
+    synthetic: idle.filter(({ comparisons }) => comparisons.some(isSyntheticAlone))
+      .map(({ id }) => id).sort(byName),
     claims: claims.length,
     absent: absentTexts(analyses),
     missing: [...new Map(gaps).values()],

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Html, html, trusted } from "../../pipeline/html.ts";
+import { NO_EVIDENCE } from "../claims/judged.ts";
 import { axisOf } from "../study.ts";
 import { counted, decimal, percent } from "../tables/format.ts";
 import { type Figure, figureHtml } from "./figure_html.ts";
@@ -204,16 +205,19 @@ function numbered(table: ShownTable, { count }: Page): Html {
 
 /** What is said before a part's tables. */
 const LEADS: Readonly<Record<Part, (merged: Merged) => Html | null>> = {
-  claims({ idle, claims }) {
+  claims({ idle, claims, synthetic }) {
     if (idle.length === 0) return null;
     const all = idle.length === claims;
+    const why = synthetic.length === 0
+      ? null
+      : `${synthetic.join(", ")} ran on synthetic data alone: ${NO_EVIDENCE}.`;
     return html`<p>${
       all
         ? "None of the claims was"
         : `${decimal(idle.length)} of ${counted(claims, "claim")} ${
           idle.length === 1 ? "was" : "were"
         } not`
-    } covered by what was run: ${idle.join(", ")}.</p>`;
+    } covered by what was run: ${idle.join(", ")}. ${why}</p>`;
   },
   sensitivity: ({ analyses }) => {
     const texts = analyses.map(({ results }) => results.sensitivity).filter((text) => text !== "");

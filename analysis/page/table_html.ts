@@ -4,6 +4,7 @@
  * @module
  */
 import { type Html, html, trusted } from "../../pipeline/html.ts";
+import { NONE } from "../tables/format.ts";
 import { type Cell, cellText, type Column, type Row } from "../tables/table.ts";
 import { type ShownTable, traceLink } from "./merge.ts";
 
@@ -27,13 +28,15 @@ const VERDICT_CLASS: Readonly<Record<string, string>> = {
  * @param options.number `Table 3`.
  */
 export function tableHtml(table: ShownTable, { number }: { readonly number: string }): Html {
-  const { columns } = table;
+  const shown = shownColumns(table);
+  const columns = shown.map((index) => table.columns[index]!);
   const asLists = columns.length > MAX_NARROW;
   const role = (name: string) => trusted(asLists ? ` role="${name}"` : "");
   const bodies = groupsOf(table).map((rows) =>
     html`<tbody${role("rowgroup")}>${
       rows.map((row) => {
-        const { cells: own, anchor } = row;
+        const { anchor } = row;
+        const own = shown.map((index) => row.cells[index]!);
         const id = anchor === undefined ? null : html`
           id="${anchor}"
         `;
@@ -60,6 +63,13 @@ export function tableHtml(table: ShownTable, { number }: { readonly number: stri
       number,
     )}</div>
   `;
+}
+
+/** The columns that have something in some row, and the first, which names the rows. */
+function shownColumns({ columns, rows }: ShownTable): number[] {
+  return [...columns.keys()].filter((index) =>
+    index === 0 || rows.some(({ cells }) => !["", NONE].includes(cellText(cells[index]!)))
+  );
 }
 
 /** The same for programs and papers, and how it was made. */

@@ -128,7 +128,10 @@ class Checker extends Names {
       }
       places.add(key);
       const { max = Infinity } = this.#named.metrics[row.metric] ?? {};
-      if (!Object.keys(row).some((column) => column.startsWith(AGAINST)) && Number(value) > max) {
+      const isChange = Object.entries(row).some(([column, own]) =>
+        column.startsWith(AGAINST) && own !== ""
+      );
+      if (!isChange && Number(value) > max) {
         this.add([...path, "value"], `must be at most ${max}, the metric's max, found ${value}`);
       }
     });

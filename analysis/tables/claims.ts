@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type JudgedClaim, type JudgedComparison, VERDICTS } from "../claims/judged.ts";
+import {
+  isSyntheticAlone,
+  type JudgedClaim,
+  type JudgedComparison,
+  NO_EVIDENCE,
+  VERDICTS,
+} from "../claims/judged.ts";
 import type { Finding } from "../results.ts";
 import { metricOf, type Study } from "../study.ts";
 import { capitalized, counted, decimal, percent, probability, signed } from "./format.ts";
@@ -86,7 +92,10 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
   const { study } = sheet;
   const rows = judgedRows(sheet, claims);
   type Row = typeof rows[number];
-  const idle = claims.flatMap(({ comparisons }) => comparisons).length - rows.length;
+  const idle = claims.flatMap(({ comparisons }) => comparisons).filter(({ outcome }) =>
+    outcome.n === 0
+  );
+  const synthetic = idle.filter(isSyntheticAlone).length;
   const size = (value: number, { show }: Row) => show(value);
   return tableOf<Row>(rows, [
     words("Claim", "claim", ({ claim }) => claim.id),
@@ -126,8 +135,15 @@ export function comparisonsTable(sheet: Sheet, claims: readonly JudgedClaim[]): 
       "Seeds needed: for the deciding test, at the level that decides, to find the printed " +
       "difference, or where none is printed the smallest that matters, nine times out of ten at " +
       "the spread seen here; an effect nearer to a bound takes more.",
-      ...idle > 0
-        ? [`${counted(idle, "comparison")} not run: nothing of the grid has its runs.`]
+      ...idle.length > synthetic
+        ? [
+          `${
+            counted(idle.length - synthetic, "comparison")
+          } not run: nothing of the grid has its runs.`,
+        ]
+        : [],
+      ...synthetic > 0
+        ? [`${counted(synthetic, "comparison")} run on synthetic data alone: ${NO_EVIDENCE}.`]
         : [],
       ...notesOn(study, {
         places: rows.map(({ at }) => at),
@@ -157,9 +173,10 @@ function judgedRows(sheet: Sheet, claims: readonly JudgedClaim[]) {
 export function chancesTable(claims: readonly Pick<JudgedClaim, "id" | "chances">[]): Table {
   const rows = claims.flatMap(({ id, chances }) => {
     if (chances === null) return [];
-    const { seeds, printed, none } = chances;
+    const { seeds, isPrinted, printed, none } = chances;
+    const truth = isPrinted ? "the paper is exactly right" : "the claim is exactly right";
     return [
-      { id, seeds, name: "printed", truth: "the paper is exactly right", chance: printed },
+      { id, seeds, name: "printed", truth, chance: printed },
       ...none === null
         ? []
         : [{ id, seeds, name: "none", truth: "nothing has an effect", chance: none }],

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { comparisonText } from "../claims/judge.ts";
 import type { JudgedClaim } from "../claims/judged.ts";
 import {
   changeOf,
@@ -297,12 +298,14 @@ function wordsAgainstNumbers(study: Study): Finding[] {
 /** Claims of a sign whose own printed number has the other. */
 function claimsAgainstNumbers(study: Study, claims: readonly JudgedClaim[]): Finding[] {
   return claims.filter(({ source }) => source === "paper").flatMap((claim) =>
-    claim.comparisons.flatMap(({ comparison, text, printed }) => {
+    claim.comparisons.flatMap(({ comparison, printed }) => {
       const { test, against, direction } = comparison;
       if (test === "equivalence" || test === "within" || against === null) return [];
       if (printed === null || printed === 0) return [];
       if ((printed > 0) === (direction === "greater")) return [];
       const metric = metricOf(study, comparison.metric);
+      // Whatever ran: of what is printed for several encodings, each has a sentence of its own.
+      const text = comparisonText(study, comparison, { all: true });
       return [{
         agrees: false,
         text: `Claim ${claim.id} (“${claim.statement}”): what is printed for ${text} is ${

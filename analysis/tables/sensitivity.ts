@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { NO_EVIDENCE } from "../claims/judged.ts";
 import type { Reading, Sensitivity } from "../claims/sensitivity.ts";
 import { axisOf, metricOf, type Study, titleOf } from "../study.ts";
 import { counted, decimal, intervalText, percent, signed } from "./format.ts";
@@ -79,11 +80,21 @@ function hangsText({ moved }: Reading): string {
   return changed.join(" and ") + (moved.resolved ? "" : ", within chance");
 }
 
-/** What hangs on which choice, in a sentence or two; empty if nothing was read in several ways. */
-export function sensitivityText(study: Study, { axis, readings }: Sensitivity): string {
+/** Why nothing was read in several ways. */
+function unreadText(read: number, { all, synthetic }: Sensitivity["unread"]): string {
+  if (read + all === 0) return "";
+  const claims = counted(read + all, "conclusion");
+  const only = synthetic === 0
+    ? ""
+    : `; of ${decimal(synthetic)} what ran is synthetic data, and ${NO_EVIDENCE}`;
+  return `None of ${claims} was run under several choices that the paper leaves open${only}.`;
+}
+
+/** What hangs on which choice, in a sentence or two; empty if no claims are read. */
+export function sensitivityText(study: Study, { axis, readings, unread }: Sensitivity): string {
   const conclusions = Map.groupBy(readings, ({ text, claims }) => JSON.stringify([text, claims]));
   const read = [...conclusions.values()].filter((own) => own.length > 1);
-  if (read.length === 0) return "";
+  if (read.length === 0) return unreadText(conclusions.size, unread);
   const hanging = (own: readonly Reading[], by: (row: Reading) => boolean) => own.filter(by);
   const say = (by: (row: Reading) => boolean) =>
     read.flatMap((own) => {

@@ -252,14 +252,17 @@ function axisColumns<R extends { readonly place: At }>(
 
 function titleFor(study: Study, measure: Measure, spec: SummaryTable): string {
   if (measure.title !== undefined) return measure.title;
-  const { title, unit } = metricFor(study, measure, spec.table);
+  const metric = metricFor(study, measure, spec.table);
+  const { title, unit } = metric;
   const own = KINDS[measure.show].title.replace(
     "interval",
     `${percent(study.confidence)} interval`,
   );
   if (own === "") return withUnit(title, unit);
   const several = new Set(spec.columns.map((each) => each.metric ?? each.column)).size > 1;
-  return capitalized(several && title !== "" ? `${title}: ${own}` : own);
+  const whole = capitalized(several && title !== "" ? `${title}: ${own}` : own);
+  // Changes by ratios are in another unit than the values beside them.
+  return metric.change === "ratio" && own.includes("change") ? withUnit(whole, "%") : whole;
 }
 
 /** What a measure's numbers are named by: `accuracy_change`. */

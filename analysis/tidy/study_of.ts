@@ -4,21 +4,13 @@
  * @module
  */
 import { StageError } from "../../pipeline/errors.ts";
+import { cellsOf, type Grid } from "../grid.ts";
 import type { Metrics } from "../spec/axes.ts";
 import { publishedValues } from "../printed.ts";
 import type { Paper, Published } from "../spec/published.ts";
 import { type Absent, type Sources } from "../results.ts";
 import { sum } from "../statistics/sample.ts";
-import {
-  atOf,
-  type Axis,
-  conditionsOf,
-  type Corpus,
-  isAt,
-  keyOf,
-  rowsAt,
-  type Study,
-} from "../study.ts";
+import { atOf, type Axis, byAxes, type Corpus, isAt, keyOf, rowsAt, type Study } from "../study.ts";
 import { gather, type Measured } from "./gather.ts";
 import { axesInOrder, compareValues, describedValues, type Order } from "./order.ts";
 import type { At, TidyTable } from "./table.ts";
@@ -148,39 +140,33 @@ function partOf(
 }
 
 /**
- * Runs that the grid spanned by those at hand lacks: seeds of a condition that its neighbours have,
- * conditions that differ in the value of one axis, along two axes or the only one. Conditions without
- * a run were not asked for, nor were seeds that a whole part of the grid lacks.
+ * Cells that were asked for and of which a file is not there, in display order. Not those of a value that
+ * is absent altogether.
  */
-export function missingRuns(study: Study): At[] {
+export function missingRuns(
+  study: Study,
+  { artifacts, grid, absent }: {
+    readonly artifacts: readonly Pick<Measured, "at">[];
+    readonly grid: Grid;
+    readonly absent: readonly Absent[];
+  },
+): At[] {
+  const there = new Map<string, number>();
+  for (const { at } of artifacts) there.set(keyOf(at), (there.get(keyOf(at)) ?? 0) + 1);
   const missing = new Map<string, At>();
-  for (const name of Object.keys(study.metrics)) {
-    const conditions = conditionsOf(study, name);
-    const all = new Set(conditions.flatMap(({ seeds }) => seeds));
-    for (const { at, seeds } of conditions) {
-      const neighbours = Object.keys(at).map((axis) =>
-        conditions.filter((other) =>
-          Object.keys(at).every((each) => (at[each] === other.at[each]) === (each !== axis))
-        )
-      ).filter((along) => along.length > 0);
-      for (const seed of all) {
-        const along = neighbours.filter((others) =>
-          others.some((other) => other.seeds.includes(seed))
-        );
-        const isAsked = along.length > 0 && along.length >= Math.min(2, neighbours.length);
-        if (seeds.includes(seed) || !isAsked) continue;
-        const place = { ...at, [study.seeds]: seed };
-        missing.set(keyOf(place), place);
-      }
-    }
+  for (const at of cellsOf(grid)) {
+    const left = there.get(keyOf(at)) ?? 0;
+    there.set(keyOf(at), left - 1);
+    const isAbsent = absent.some(({ axis, values }) => values.includes(at[axis] ?? ""));
+    if (left < 1 && !isAbsent) missing.set(keyOf(at), at);
   }
-  return [...missing.values()];
+  return [...missing.values()].sort(byAxes(study, study.axes.map(({ name }) => name)));
 }
 
 /** Values of axes that were asked for and of which no metric was measured. */
 export function absentValues(
   study: Study,
-  order: Order & { readonly grid: Readonly<Record<string, readonly string[]>> },
+  order: Order & { readonly grid: Pick<Grid, "values"> },
 ): Absent[] {
   const tables = [...new Set(Object.values(study.metrics).map(({ table }) => table))]
     .flatMap((name) => study.tidy[name] ?? []);
@@ -188,7 +174,7 @@ export function absentValues(
     const found = tables.flatMap((table) =>
       table.axes.includes(axis) ? table.columns[axis]!.map(String) : []
     );
-    const asked = found.length === 0 ? [] : order.grid[axis] ?? [];
+    const asked = found.length === 0 ? [] : order.grid.values[axis] ?? [];
     const there = new Set(found);
     const values = asked.filter((value) => !there.has(value))
       .sort(compareValues(describedValues(order, axis)));

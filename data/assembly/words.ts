@@ -7,7 +7,7 @@
  * A slot of the table is a hash and the address of a word's record, which is 0 where the slot is free.
  * Slots are probed linearly and at most half of them taken. A record is
  *
- *     number, count, rank, length: u32    and then the word's bytes, zeros up to a multiple of 8
+ *     number, count, rank, length: u32    and then the word's bytes, up to a multiple of 8
  *
  * The rank says when the word was first counted, 0 if never. The length has its upper bit set if the word has a
  * byte outside ASCII.
@@ -15,12 +15,16 @@
 const COUNT: u32 = 4, RANK: u32 = 8, LENGTH: u32 = 12, BYTES: u32 = 16;
 const WIDE: u32 = 1 << 31;
 const SLOT: u32 = 8;
-/** Bytes of a text whose words are numbered at a time: at most half as many words, and one. */
+/** Bytes of a text whose words are numbered at a time: at most half as many words and one, and one that is none. */
 const PIECE: u32 = 1 << 13;
-/** What may be read and written past a text's end. */
+const WORDS: u32 = PIECE / 2 + 2;
+/** What may be read past anything's end, and written past a text's. */
 const SLACK: u32 = 32;
-const WORDS: u32 = PIECE / 2 + 1;
 const FOUND: u32 = 16;
+/** Ids that are given at a time. */
+const IDS: u32 = 1 << 16;
+/** Id of every word outside the vocabulary. */
+const UNKNOWN: u32 = 1;
 const FACTOR: u64 = 0x9e3779b97f4a7c15;
 
 /** The memory from here on is unused. */
@@ -30,7 +34,9 @@ let room: u32 = 0, roomEnd: u32 = 0;
 let slots: u32 = allocate(SLOT << 12), slotMask: u32 = (1 << 12) - 1;
 let size: u32 = 0, counted: u32 = 0;
 let text: u32 = 0, textRoom: u32 = 0;
+/** Numbers of the words kept, 7 bits to a byte, of which the upper bit says that more follow. */
 const numbers: u32 = allocate(WORDS * 4);
+let numbersTo: u32 = numbers;
 /** Words found: where each starts and ends, its hash, and the record in the slot where that leads: u32. */
 const found: u32 = allocate(WORDS * FOUND);
 const hashed: u32 = allocate(8);
@@ -50,9 +56,12 @@ export function textAddress(length: u32): u32 {
   return text;
 }
 
-/** Where numbers are found. */
+/** Where numbers are found, and where they end. */
 export function numbersAddress(): u32 {
   return numbers;
+}
+export function numbersEnd(): u32 {
+  return numbersTo;
 }
 export function slotsAddress(): u32 {
   return slots;
@@ -90,19 +99,73 @@ export function begin(length: u32): void {
 }
 
 /**
- * Numbers words of the text, where `count` counts them too, and with `fold` makes A to Z small before.
+ * Numbers words of the text, where `count` counts them too, and with `fold` makes A to Z small before. The
+ * numbers of the first `limit` are kept.
  *
  * @returns How many there were; the text is done when `more` says so.
  */
-export function next(count: bool, fold: bool): u32 {
+export function next(count: bool, fold: bool, limit: u32): u32 {
   const last = findWords(fold);
   fetch(last);
-  let number = numbers;
+  let to = numbers;
   for (let p = found; p < last; p += FOUND) {
-    store<u32>(number, numberOf(load<u32>(p), load<u32>(p, 4), load<u32>(p, 8), count));
-    number += 4;
+    const number = numberOf(p, count);
+    if (limit == 0) continue;
+    limit -= 1;
+    to = writeNumber(to, number);
   }
-  return (number - numbers) >> 2;
+  numbersTo = to;
+  return (last - found) / FOUND;
+}
+
+/** Writes a number below 2²⁸, and gives where the next one goes. Without a branch, which would often be guessed wrongly. */
+function writeNumber(to: u32, number: u32): u32 {
+  const spread = (number & 0x7f) | (number & 0x3f80) << 1 | (number & 0x1fc000) << 2 |
+    (number & 0xfe00000) << 3;
+  // A seventh of how many bits it has, less one.
+  const more = (31 - clz(number | 1)) * 37 >> 8;
+  store<u32>(to, spread | (0x80808080 & ((1 << (more << 3)) - 1)));
+  return to + more + 1;
+}
+
+/** The id of each number. */
+let ids: u32 = 0, idCount: u32 = 0;
+/** Ids last given. */
+let given: u32 = 0;
+/** Room for the ids of `count` numbers. */
+export function idsAddress(count: u32): u32 {
+  if (count > idCount) ids = allocate(count * 4);
+  if (given == 0) given = allocate(IDS * 4);
+  idCount = count;
+  return ids;
+}
+export function givenAddress(): u32 {
+  return given;
+}
+
+/** Starts on the text's first `length` bytes, which are numbers as `next` writes them. */
+export function beginNumbers(length: u32): void {
+  at = text;
+  end = text + length - 1;
+}
+
+/** Gives the ids of numbers, that of an unknown word for those of no word. @returns How many; `more` says whether that is all. */
+export function nextIds(): u32 {
+  let to = given;
+  const stop = given + IDS * 4;
+  while (at <= end && to < stop) {
+    const bytes = load<u32>(at);
+    // The upper bits of bytes that are a number's last.
+    const last = ~bytes & 0x80808080;
+    const mine = bytes & (last ^ (last - 1));
+    const number = last == 0
+      ? u32.MAX_VALUE
+      : (mine & 0x7f) | (mine >> 1 & 0x3f80) | (mine >> 2 & 0x1fc000) | (mine >> 3 & 0xfe00000);
+    at += last == 0 ? 5 : (ctz(last) >> 3) + 1;
+    store<u32>(to, number < idCount ? load<u32>(ids + number * 4) : UNKNOWN);
+    to += 4;
+  }
+  return (to - given) >> 2;
 }
 
 /** Finds words in the next piece, and gives the end of what `found` then holds. */
@@ -121,12 +184,11 @@ function findWords(fold: bool): u32 {
     carried = spaces >> 16;
     for (let bits = spaces & 0xffff; bits != 0; bits &= bits - 1) {
       const space = at + ctz<u32>(bits);
-      if (space > start) {
-        store<u32>(out, start);
-        store<u32>(out, space, 4);
-        store<u32>(out, hashOf(start, space), 8);
-        out += FOUND;
-      }
+      store<u32>(out, start);
+      store<u32>(out, space, 4);
+      store<u32>(out, hashOf(start, space), 8);
+      // Whitespace behind whitespace ends no word.
+      out += space > start ? FOUND : 0;
       start = space + 1;
     }
   }
@@ -198,21 +260,39 @@ function spaceWidth(p: u32): u32 {
   return space ? 3 : 0;
 }
 
-/** Up to 8 bytes of a word that ends at `to`, zeros after them. */
-function eightBytes(p: u32, to: u32): u64 {
-  const bytes = load<u64>(p);
-  return p + 8 <= to ? bytes : bytes & ((u64(1) << ((to - p) * 8)) - 1);
+/** Up to 16 bytes of a word of which `left` are left, zeros after them. */
+function wordBytes(p: u32, left: u32): v128 {
+  const places = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return v128.and(v128.load(p), i8x16.lt_u(places, each(min(left, 16))));
 }
 
 /** A word's hash. */
 function hashOf(from: u32, to: u32): u32 {
   let hash: u64 = to - from;
-  for (let p = from; p < to; p += 8) hash = mixed(hash, eightBytes(p, to));
+  let p = from;
+  do {
+    const bytes = wordBytes(p, to - p);
+    hash = mixed(mixed(hash, i64x2.extract_lane(bytes, 0)), i64x2.extract_lane(bytes, 1));
+    p += 16;
+  } while (p < to);
   return u32(hash);
 }
 
-/** The number of a word, which is given one if it is new. */
-function numberOf(from: u32, to: u32, hash: u32, count: bool): u32 {
+/** The number of a word found, which is given one if it is new. */
+function numberOf(p: u32, count: bool): u32 {
+  const from = load<u32>(p), to = load<u32>(p, 4);
+  let record = load<u32>(p, 12);
+  if (!isWord(record, from, to)) record = recordOf(from, to, load<u32>(p, 8));
+  if (count) {
+    const before = load<u32>(record, COUNT);
+    if (before == 0) store<u32>(record, ++counted, RANK);
+    store<u32>(record, before + 1, COUNT);
+  }
+  return load<u32>(record);
+}
+
+/** The record of a word that is not in the first slot that its hash leads to, or was not. */
+function recordOf(from: u32, to: u32, hash: u32): u32 {
   let slot = slots + (hash & slotMask) * SLOT;
   let record = load<u32>(slot, 4);
   while (record != 0 && !(load<u32>(slot) == hash && isWord(record, from, to))) {
@@ -225,20 +305,19 @@ function numberOf(from: u32, to: u32, hash: u32, count: bool): u32 {
     store<u32>(slot, record, 4);
     if (size * 2 > slotMask) widen();
   }
-  if (count) {
-    const before = load<u32>(record, COUNT);
-    if (before == 0) store<u32>(record, ++counted, RANK);
-    store<u32>(record, before + 1, COUNT);
-  }
-  return load<u32>(record);
+  return record;
 }
 
+/** Whether a record is a word's; 0 is none's. */
 function isWord(record: u32, from: u32, to: u32): bool {
   if ((load<u32>(record, LENGTH) & ~WIDE) != to - from) return false;
   let known = record + BYTES;
-  for (let p = from; p < to; p += 8, known += 8) {
-    if (load<u64>(known) != eightBytes(p, to)) return false;
-  }
+  let p = from;
+  do {
+    if (v128.any_true(v128.xor(wordBytes(known, to - p), wordBytes(p, to - p)))) return false;
+    p += 16;
+    known += 16;
+  } while (p < to);
   return true;
 }
 
@@ -246,16 +325,14 @@ function isWord(record: u32, from: u32, to: u32): bool {
 function keep(from: u32, to: u32): u32 {
   const length = to - from;
   const record = place(BYTES + ((length + 7) & ~7));
-  let all: u64 = 0;
-  for (let p = from; p < to; p += 8) {
-    const bytes = eightBytes(p, to);
-    store<u64>(record + BYTES + (p - from), bytes);
-    all |= bytes;
+  let wide: u32 = 0;
+  for (let p = from; p < to; p += 16) {
+    if (i8x16.bitmask(wordBytes(p, to - p)) != 0) wide = WIDE;
   }
+  memory.copy(record + BYTES, from, length);
   store<u32>(record, size++);
   store<u32>(record, 0, COUNT);
   store<u32>(record, 0, RANK);
-  const wide = (all & 0x8080808080808080) != 0 ? WIDE : 0;
   store<u32>(record, length | wide, LENGTH);
   return record;
 }
@@ -292,12 +369,17 @@ function giveRoom(address: u32, bytes: u32): void {
   roomEnd = address + bytes;
 }
 
-/** Unused memory, which is all zeros; ends the program if there is no more. */
+/** Says that there is no memory for so many bytes, and does not return. */
+// @ts-ignore: decorator
+
+declare function full(bytes: u32): void;
+
+/** Unused memory, which is all zeros. */
 function allocate(bytes: u32): u32 {
   const address = free;
   const after = u64(address) + ((u64(bytes) + 15) & ~15);
-  const pages = i32((after + 0xffff) >> 16) - memory.size();
-  if (after > 0xffff0000 || (pages > 0 && memory.grow(max(pages, 16)) < 0)) unreachable();
+  const pages = i32((after + SLACK + 0xffff) >> 16) - memory.size();
+  if (after > 0xffff0000 - SLACK || (pages > 0 && memory.grow(max(pages, 16)) < 0)) full(bytes);
   free = u32(after);
   return address;
 }

@@ -15,6 +15,7 @@ import type { Executor, Watch } from "../run/executor.ts";
 import type { LocalCircumstances } from "../run/executor/local.ts";
 import { makeInstance, takeOutputs } from "../run/instance.ts";
 import { Tail } from "../run/logs.ts";
+import { needsOf } from "../run/share.ts";
 import { writeModules } from "../store/code.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { Pins } from "../store/pins.ts";
@@ -120,7 +121,8 @@ export class Place {
       pin: (name, value) => pins.check(name, value),
     };
     try {
-      const order = { instance, key, bundle, platform, outputs, folder, scratch, mirror };
+      const share = { ...needsOf(instance, platform), adapters: [] };
+      const order = { instance, key, bundle, platform, outputs, folder, scratch, mirror, share };
       const places = { store: this.#content, workspace };
       const made = await makeInstance(order, places, { executor, watch, signal });
       return { outputs: await takeOutputs(order, made, this.#content), metrics: made.metrics };

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
-import { lookAt, statOf } from "../files.ts";
+import { lookAt, megabytes, statOf } from "../files.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
 import { LockstepError, UsageError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";
@@ -267,7 +267,7 @@ function printText(
   }
   const leftovers = findings.length - bad.length;
   if (leftovers > 0) note(`${leftovers} leftovers of interrupted runs; --repair removes them`);
-  const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB in ${duration(seconds)}`;
+  const size = `${files} files, ${megabytes(bytes)} in ${duration(seconds)}`;
   print(bad.length === 0 ? `sound     ${size}` : `unsound   ${bad.length} findings; ${size}`);
 }
 

@@ -7,13 +7,20 @@
 import { createHash } from "node:crypto";
 import { basename, join, relative, resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { lookAt, readBytes, readText, sortedEntries } from "../files.ts";
+import { lookAt, readBytes, readText } from "../files.ts";
 import { readPublicKey } from "../provenance/keys.ts";
 import { signatureProblem } from "../provenance/signatures.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { compareWithLock } from "../store/lock_comparison.ts";
-import { isExperimentLock, type Lock, lockName, parseLock, toEntry } from "../store/lockfile.ts";
+import {
+  isExperimentLock,
+  type Lock,
+  lockName,
+  lockNames,
+  parseLock,
+  toEntry,
+} from "../store/lockfile.ts";
 import { PINS_FILE } from "../store/pins.ts";
 import type { Finding } from "../views/audit.ts";
 import { git } from "./git.ts";
@@ -163,8 +170,7 @@ function finding(
 /** Locks that a key did not sign as they are. */
 export async function auditSignatures(root: string, keyPath: string): Promise<Comparison> {
   const key = await readPublicKey(resolve(keyPath));
-  const names = sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter(isExperimentLock);
+  const names = lockNames(root);
   const findings: Finding[] = [];
   for (const name of names) {
     const problem = await signatureProblem(join(root, name), key);

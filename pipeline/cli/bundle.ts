@@ -6,10 +6,9 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { lookAt, pause } from "../files.ts";
+import { lookAt, megabytes, pause } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
-import { megabytes } from "../replay/text.ts";
 import { readCertificate } from "../store/certificates.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
@@ -106,13 +105,14 @@ export function sourceIn(store: LocalStore): Source {
 /** How much is written between two pauses. */
 const BYTES_A_TURN = 16 << 20;
 
+/** Writes the file, chunk by chunk: it may be larger than memory. */
 async function write(
   path: string,
   bundled: Bundled,
 ): Promise<{ digest: string; bytes: number }> {
+  using file = Deno.openSync(path, { write: true, createNew: true });
   const hash = createHash("sha256");
   let bytes = 0, pauseAt = BYTES_A_TURN;
-  using file = Deno.openSync(path, { write: true, createNew: true });
   for (const chunk of bundled.chunks()) {
     hash.update(chunk);
     bytes += chunk.length;

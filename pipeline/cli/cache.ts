@@ -5,6 +5,7 @@
  */
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
+import { megabytes } from "../files.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
@@ -69,11 +70,13 @@ export async function settleCache(
   const { traces, blobs, bytes } = traffic;
   if (traces + blobs > 0) {
     parts.push(
-      `${counted(traces, "result")} came from it, ${counted(blobs, "file")} fetched (${mb(bytes)})`,
+      `${counted(traces, "result")} came from it, ${counted(blobs, "file")} fetched (${
+        megabytes(bytes)
+      })`,
     );
   }
   const { put = 0, failed = 0 } = uploads?.counts ?? {};
-  if (put > 0) parts.push(`${counted(put, "result")} put there (${mb(uploads!.bytes)})`);
+  if (put > 0) parts.push(`${counted(put, "result")} put there (${megabytes(uploads!.bytes)})`);
   if (failed > 0) {
     parts.push(`${counted(failed, "result")} could not be put there; "push" tries again`);
   }
@@ -90,9 +93,4 @@ function aborted(signal: AbortSignal): Promise<void> {
 /** A number of things. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-
-/** A number of bytes, for people. */
-export function mb(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }

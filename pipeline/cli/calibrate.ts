@@ -86,7 +86,7 @@ async function tryAll(
   const secondsOf = (instance: Instance) =>
     session.secondsOf(instance) ?? measured.get(configurations.of(instance)) ?? undefined;
   const decisions = await plan(session.graph, session.planInput);
-  const expected = estimate(decisions, secondsOf, options.jobs);
+  const expected = estimate(decisions, secondsOf, session.atOnce);
   return { ...session, decisions, secondsOf, estimate: expected };
 }
 
@@ -135,7 +135,7 @@ class Trial {
   constructor({ name, node }: Instance) {
     this.#instance = name;
     const { alone = false } = node.stage;
-    this.#pace.expect([{ stage: node.name, instances: 1, seconds: null, alone }], 1);
+    this.#pace.expect([{ stage: node.name, instances: 1, seconds: null, alone, atOnce: 1 }]);
   }
 
   /** Aborted when the trial is over. */

@@ -174,42 +174,25 @@ export const FORMATS = {
   export: ["artifact", "crate", "slsa", "sbom"],
 } as const;
 
+/** Commands that are about an experiment and a profile. */
+const OF_PROFILES = [
+  ...RUNS,
+  ...RECORDS,
+  ...["certify", "selfaudit", "graph", "diff", "tag", "bundle", "verify", "push", "pull"],
+] as const;
+
 /** The options by name. */
 export const FLAGS = {
   experiment: {
     argument: "NAME",
     help: "folder of experiments/; by default the one that main.ts names",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "experiments",
   },
   profile: {
     argument: "NAME",
     help: "profile of the experiment (default: smoke)",
-    commands: [
-      ...RUNS,
-      ...RECORDS,
-      "certify",
-      "selfaudit",
-      "graph",
-      "diff",
-      "tag",
-      "bundle",
-      "verify",
-      "push",
-      "pull",
-    ],
+    commands: OF_PROFILES,
     values: "profiles",
   },
   set: {
@@ -277,6 +260,26 @@ export const FLAGS = {
     argument: "N",
     help: "instances at a time (default: number of cores)",
     commands: ["reproduce", "plan", "certify"],
+  },
+  cpus: {
+    argument: "N",
+    help: "processors that instances share, 1 each unless their stage's resources say otherwise " +
+      "(default: all, or --jobs if that is more)",
+    commands: ["reproduce", "plan"],
+  },
+  memory: {
+    argument: "SIZE",
+    help:
+      "memory that instances share whose stages' resources name some, 8GB, 16GiB (default: all)",
+    commands: ["reproduce", "plan"],
+  },
+  adapter: {
+    argument: "N|VARIABLES",
+    help:
+      "graphics adapter to compute on, by its number in doctor or as variables, NAME=VALUE, with " +
+      "spaces between them; several may be given (default: all of one platform)",
+    commands: RUNS,
+    repeated: true,
   },
   "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
   locked: {

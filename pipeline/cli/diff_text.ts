@@ -15,7 +15,7 @@ const LINES_SHOWN = 40;
 /** Prints a comparison. */
 export function printDiff(comparison: Comparison, options: Options, print: Print): void {
   if (options.json) printJson(comparison, print);
-  else printText(comparison, wrapping(print));
+  else printText(comparison, print);
 }
 
 function printJson(comparison: Comparison, print: Print): void {
@@ -34,7 +34,8 @@ function printJson(comparison: Comparison, print: Print): void {
   report("diff-summary", { ...stateCounts(comparison), unexplained: runs.unexplained.length });
 }
 
-function printText(comparison: Comparison, print: Print): void {
+function printText(comparison: Comparison, printRow: Print): void {
+  const print = wrapping(printRow);
   const { before, now, runs, values } = comparison;
   const { same, unmoved, changed, unstable, uncompared } = stateCounts(comparison);
   print(`A  ${before.label}\nB  ${now.label}\n`);
@@ -60,7 +61,8 @@ function printText(comparison: Comparison, print: Print): void {
   for (const { instance, spared } of runs.cutOffs) {
     print(`  ${instance}${spared.length > 0 ? `, so unchanged: ${listed(spared)}` : ""}`);
   }
-  printBounded("metrics", figureRows(comparison), print);
+  // A row that is broken is no row.
+  printBounded("metrics", figureRows(comparison), printRow);
   printBounded(
     "values",
     values.flatMap(({ instance, output, words, numbers }) => [
@@ -77,7 +79,7 @@ function figureRows({ runs }: Comparison): string[] {
   const rows = runs.both.flatMap(({ instance, metrics }) =>
     metrics.map(({ metric, before, now, difference }) => [
       `${instance}  ${metric}`,
-      `${before ?? "(absent)"} → ${now ?? "(absent)"}`,
+      `${shown(before)} → ${shown(now)}`,
       difference === undefined ? "" : signed(difference),
     ])
   );
@@ -85,6 +87,11 @@ function figureRows({ runs }: Comparison): string[] {
   return rows.map(([name, values, difference]) =>
     `${name!.padEnd(width(0))}  ${values!.padEnd(width(1))}  ${difference}`.trimEnd()
   );
+}
+
+/** A figure to six digits, as its difference is given. */
+function shown(figure: number | undefined): string {
+  return figure === undefined ? "(absent)" : String(Number(figure.toPrecision(6)));
 }
 
 function printBounded(title: string, lines: readonly string[], print: Print): void {

@@ -25,7 +25,7 @@ import { type LatestRun, writeLatest } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
 import { keepTracePage } from "../views/trace_page.ts";
 import { revisionOf } from "./git.ts";
-import { identityOf, lockDigest, settleLock } from "./locking.ts";
+import { agreeingLock, identityOf, lockDigest, settleLock } from "./locking.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -147,6 +147,38 @@ interface Finishing {
   readonly listener: Listener;
 }
 
+/** A record but for the results: of what is checked out now. */
+async function endedRecord(
+  session: Session,
+  { project, options }: Omit<Finishing, "listener">,
+): Promise<Omit<LatestRun, "keys" | "lock">> {
+  const commit = await revisionOf(project.root, session.outputs);
+  return { ...recordOf(session, options), ...(commit === undefined ? {} : { commit }) };
+}
+
+/**
+ * Records a run whose results were all fetched: nothing is published, and no lock written. One that says
+ * just what these results are is the run's.
+ */
+export async function recordFetched(
+  session: Session,
+  results: RunOutcome["results"],
+  { project, options }: Omit<Finishing, "listener">,
+): Promise<void> {
+  const held = await holdToEnd(session.store);
+  try {
+    const lock = await agreeingLock(session, results, project) ?? session.latest?.lock;
+    const changed = writeLatest({
+      ...await endedRecord(session, { project, options }),
+      keys: keysOf(session, { results, whole: true }),
+      ...(lock !== undefined ? { lock } : {}),
+    }, session.store);
+    await tracePage(session, { changed });
+  } finally {
+    held.release();
+  }
+}
+
 /** Publishes, sees to the lock, records the run and keeps the trace page; returns whether the lock agrees. */
 export async function finish(
   session: Session,
@@ -185,10 +217,8 @@ async function record(
   const { agrees, digest } = await settleLock(session, outcome, {
     ...{ project, options, whole, listener },
   });
-  const commit = await revisionOf(project.root, session.outputs);
   const latest: LatestRun = {
-    ...recordOf(session, options),
-    ...(commit !== undefined ? { commit } : {}),
+    ...await endedRecord(session, { project, options }),
     keys: keysOf(session, { results: outcome.results, whole }),
     ...failedBy(session, outcome),
     ...(digest !== undefined ? { lock: digest } : {}),

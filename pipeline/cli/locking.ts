@@ -12,15 +12,8 @@ import { noteEnding } from "../run/ending.ts";
 import type { RunOutcome } from "../run/run.ts";
 import { lockedCertificatesName } from "../store/certificates.ts";
 import { compareWithLock, countResults } from "../store/lock_comparison.ts";
-import {
-  formatLock,
-  type Lock,
-  type LockEntry,
-  lockName,
-  readLock,
-  toEntry,
-  writeLock,
-} from "../store/lockfile.ts";
+import { formatLock, type Lock, lockName, lockOf, readLock, writeLock } from "../store/lockfile.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Options } from "./options.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -68,6 +61,18 @@ function digestAt(path: string): Sha256 | undefined {
   return lookAt(path)?.kind === "a file" ? hashFile(path) : undefined;
 }
 
+/** The digest of a run's lock, if it is to the byte what a run with these results would write. */
+export async function agreeingLock(
+  session: Session,
+  results: RunOutcome["results"],
+  project: Project,
+): Promise<Sha256 | undefined> {
+  const { name: experiment, profile } = session.experiment;
+  const text = formatLock({ experiment, profile }, await lockEntries(session, results));
+  const digest = lockDigest(project, session);
+  return digest === sha256(text) ? digest : undefined;
+}
+
 /** What a run is held to its lock with. */
 export interface Locking {
   readonly project: Project;
@@ -107,13 +112,13 @@ interface LockFile {
   readonly listener: Listener;
 }
 
-async function lockEntries({ store }: Session, outcome: RunOutcome): Promise<Lock> {
-  const entries = new Map<string, LockEntry>();
-  for (const [instance, { key }] of outcome.results) {
+async function lockEntries({ store }: Session, results: RunOutcome["results"]): Promise<Lock> {
+  const traces = new Map<string, Trace>();
+  for (const [instance, { key }] of results) {
     const trace = await store.trace(key);
-    if (trace) entries.set(instance.name, toEntry(trace));
+    if (trace) traces.set(instance.name, trace);
   }
-  return entries;
+  return lockOf(traces);
 }
 
 const MAX_SHOWN = 20;
@@ -125,7 +130,7 @@ async function checkLock(
 ): Promise<boolean> {
   const name = `lock/${basename(path)}`;
   const lock = readLock(path, name) ?? new Map();
-  const entries = await lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome.results);
   const all = compareWithLock(lock, entries, { whole });
   const { differences, notes } = await withoutCertified(all, { session, outcome, lock, path });
   const shown = differences.slice(0, MAX_SHOWN).map(({ message }) => `\n${message}`).join("");
@@ -146,7 +151,7 @@ async function updateLock(
   { path, whole, listener }: LockFile,
 ): Promise<void> {
   const name = `lock/${basename(path)}`;
-  const entries = await lockEntries(session, outcome);
+  const entries = await lockEntries(session, outcome.results);
   const before = lockBefore(path, { name, whole });
   const lock: Lock = new Map([...whole ? [] : before ?? [], ...entries]);
   Deno.mkdirSync(dirname(path), { recursive: true });

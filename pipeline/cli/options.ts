@@ -4,6 +4,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
+import { parseSize } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
 import { ON_REQUEST } from "../gc/kinds.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
@@ -34,6 +35,12 @@ export interface Options {
   /** Files of public keys: of a cache only what one of them signed is taken. */
   readonly trusted: readonly string[];
   readonly jobs: number;
+  /** Processors that instances share. */
+  readonly cpus: number;
+  /** Adapters: numbers, or variables of the environment. */
+  readonly adapter: readonly string[];
+  /** Bytes that instances share; by default all that there are. */
+  readonly memory?: number;
   readonly dryRun: boolean;
   readonly locked: boolean;
   /** Whether what gathers takes what is up to date, and nothing else runs. */
@@ -184,12 +191,11 @@ class Values {
   }
 
   /** Bytes. */
-  size(name: keyof typeof FLAGS, { or }: { or: number }): number {
+  size(name: keyof typeof FLAGS): number | undefined {
     const text = this.text(name);
-    if (text === undefined) return or;
-    const [, value, unit = ""] = /^(\d+(?:\.\d+)?) ?(B|kB|MB|GB)?$/.exec(text) ?? [];
-    const factor = { "": 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
-    if (value !== undefined && factor !== undefined) return Number(value) * factor;
+    if (text === undefined) return undefined;
+    const bytes = parseSize(text);
+    if (bytes !== undefined) return bytes;
     throw new UsageError(
       `Cannot use --${name} ${text}: it must be a size such as 500kB, 20MB or 1GB`,
     );
@@ -270,6 +276,8 @@ function parseValues(
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) as {
     [name in keyof typeof texts]?: string;
   };
+  const jobs = values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 });
+  const memory = values.size("memory");
   return {
     ...given,
     profile: values.text("profile") ?? "smoke",
@@ -283,9 +291,13 @@ function parseValues(
       : { times: values.integer("times", { or: 1, min: 1, max: 1_000_000 }) },
     seed: values.integer("seed", { or: 0, min: 0 }),
     acceptPlatform: values.choices("accept-platform", BACKENDS),
-    jobs: values.integer("jobs", { or: navigator.hardwareConcurrency, min: 1 }),
+    jobs,
+    // More instances at a time than there are processors share them.
+    cpus: values.integer("cpus", { or: Math.max(jobs, navigator.hardwareConcurrency), min: 1 }),
+    adapter: values.list("adapter"),
+    ...memory === undefined ? {} : { memory },
     port: values.integer("port", { or: 0, min: 0, max: 65535 }),
-    largest: values.size("largest", { or: 1e6 }),
+    largest: values.size("largest") ?? 1e6,
     dryRun: values.has("dry-run"),
     locked: values.has("locked"),
     finished: values.has("finished"),

@@ -12,13 +12,14 @@ import type { Options } from "./options.ts";
 import { previewsOf, printPreviews } from "./plan_previews.ts";
 import { byStage, type StagePlan } from "./plan_stages.ts";
 import type { Print, Project } from "./project.ts";
-import { type Session, withSession } from "./session.ts";
+import { requireLimits, type Session, withSession } from "./session.ts";
 
 /** Prints the plan; with `--calibrate`, after running what shows how long it takes. */
 export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
   const { calibrate } = options;
   const o = { project, options, print, isReading: !calibrate, leavesUnrecorded: calibrate };
   return await withSession(o, async (opened) => {
+    requireLimits(opened);
     const session = calibrate
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
@@ -38,7 +39,7 @@ export async function showPlan(project: Project, options: Options, print: Print)
       for (const message of notes) print(JSON.stringify({ event: "note", message }));
     } else {
       if (options.all) printInstances(session, print);
-      else printStages(session, options, print);
+      else printStages(session, print);
       printPreviews(previews, print);
       printSummary(session, options, print);
       notes.forEach(wrapping(print));
@@ -92,8 +93,8 @@ function printInstances({ decisions, secondsOf }: Session, print: Print): void {
 const MAX_REASONS = 3;
 
 /** A line of numbers for each stage, and below it what its instances vary over and why they run. */
-function printStages({ decisions, secondsOf }: Session, { jobs }: Options, print: Print): void {
-  const stages = byStage(decisions, { jobs, secondsOf });
+function printStages({ decisions, secondsOf, atOnce }: Session, print: Print): void {
+  const stages = byStage(decisions, { atOnce, secondsOf });
   if (stages.every(({ run, wait }) => run + wait === 0)) return;
   const width = Math.max("stage".length, ...stages.map(({ name }) => name.length));
   const row = (name: string, ...numbers: readonly string[]) =>

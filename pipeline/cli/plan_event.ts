@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 
 /** What a session's run says first. */
 export function planEvent(session: Session, { jobs }: Options): Event {
-  const { experiment, platform, graph, decisions, secondsOf, estimate } = session;
+  const { experiment, platform, graph, decisions, secondsOf, atOnce, estimate } = session;
   const stages = [...Map.groupBy(graph, ({ node }) => node.name)].map(([stage, instances]) => {
     // Of what is up to date nobody asks, and there may be many.
     const open = instances.filter((instance) => decisions.get(instance)?.action !== "cached");
@@ -20,6 +20,7 @@ export function planEvent(session: Session, { jobs }: Options): Event {
       instances: instances.length,
       seconds: known.length > 0 ? sum / known.length : null,
       alone: instances[0]!.node.stage.alone ?? false,
+      atOnce: atOnce(instances[0]!),
     };
   });
   return {

@@ -20,7 +20,8 @@ export async function previewsOf(
     const { preview } = instance.node.stage;
     if (preview === undefined) continue;
     const said = await preview(instance.params, surroundingsOf(instance, experiment));
-    if (("rows" in said ? said.rows : said).length > 0) previews.set(instance.name, said);
+    const lines = "rows" in said ? [...said.rows, ...said.notes ?? []] : said;
+    if (lines.length > 0) previews.set(instance.name, said);
   }
   return previews;
 }
@@ -28,16 +29,15 @@ export async function previewsOf(
 /** Prints what was said, an empty line after each. */
 export function printPreviews(previews: ReadonlyMap<string, Preview>, print: Print): void {
   for (const [instance, preview] of previews) {
-    if ("rows" in preview) {
-      for (const line of hanging(`${instance}: ${preview.title}`, { width: widthThereIs() })) {
-        print(line);
-      }
+    const { title, notes } = "rows" in preview
+      ? { title: ` ${preview.title}`, notes: preview.notes ?? [] }
+      : { title: "", notes: preview };
+    for (const line of hanging(`${instance}:${title}`, { width: widthThereIs() })) print(line);
+    if ("rows" in preview && preview.rows.length > 0) {
       for (const line of tableLines(preview)) print(line);
-    } else {
-      print(`${instance}:`);
-      for (const text of preview) {
-        for (const line of hanging(text, { width: widthThereIs(), indent: GAP })) print(line);
-      }
+    }
+    for (const text of notes) {
+      for (const line of hanging(text, { width: widthThereIs(), indent: GAP })) print(line);
     }
     print("");
   }

@@ -12,7 +12,7 @@ export interface StagePlan {
   readonly cached: number;
   readonly run: number;
   readonly wait: number;
-  /** Wall-clock seconds on the given jobs; `null` if no earlier run shows any of them. */
+  /** Wall-clock seconds; `null` if no earlier run shows any of them. */
   readonly seconds: number | null;
   /** Reasons and how many instances have each, the most frequent first. */
   readonly reasons: readonly (readonly [reason: string, instances: number])[];
@@ -22,7 +22,7 @@ export interface StagePlan {
 
 /** How a plan is summed up. */
 export interface StagePlanOptions {
-  readonly jobs: number;
+  readonly atOnce: (instance: Instance) => number;
   readonly secondsOf: (instance: Instance) => number | undefined;
 }
 
@@ -54,7 +54,7 @@ function secondsOn(instances: readonly Instance[], o: StagePlanOptions): number 
   const sum = known.reduce((sum, seconds) => sum + seconds, 0);
   return instances[0]!.node.stage.alone
     ? sum
-    : Math.max(sum / Math.min(o.jobs, known.length), ...known);
+    : Math.max(sum / Math.min(o.atOnce(instances[0]!), known.length), ...known);
 }
 
 function reasonsOf(

@@ -4,10 +4,11 @@
  * @module
  */
 import { LockstepError } from "../errors.ts";
+import { megabytes } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { counted, mb, openCache } from "./cache.ts";
+import { counted, openCache } from "./cache.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
@@ -41,7 +42,7 @@ export async function push(project: Project, options: Options, print: Print): Pr
       const counts = { put, there, received, failed: failed + lost, bytes: uploads.bytes };
       print(JSON.stringify({ event: "pushed", cache: cache.name, ...counts }));
     } else {
-      const parts = [`${counted(put, "result")} put there, ${mb(uploads.bytes)}`];
+      const parts = [`${counted(put, "result")} put there, ${megabytes(uploads.bytes)}`];
       if (there > 0) parts.push(`${there} there before`);
       if (received > 0) parts.push(`${received} left out, which came from a cache`);
       if (failed + lost > 0) parts.push(`${failed + lost} could not be put there`);

@@ -14,7 +14,7 @@ import type { Project } from "./project.ts";
 import { standardOutput } from "./sink.ts";
 
 /** The version of what is remembered. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** What a command depends on besides files. All of it must be equal. */
 export interface Circumstances {

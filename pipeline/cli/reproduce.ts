@@ -18,7 +18,7 @@ import { planEvent } from "./plan_event.ts";
 import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
 import type { Print, Project } from "./project.ts";
-import { openSession, sealed, type Session } from "./session.ts";
+import { openSession, requireLimits, sealed, type Session } from "./session.ts";
 import { standardOutput } from "./sink.ts";
 import { jsonView, textView } from "./terminal.ts";
 
@@ -65,6 +65,7 @@ async function carryOut(request: Request): Promise<number> {
       listener({ event: "note", message });
     },
   });
+  requireLimits(quick);
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
   // Where there is nothing to do, nobody need be kept out, and there is nothing to watch.

@@ -15,6 +15,7 @@ import { type Decision, type Estimate, estimate, plan, type PlanInput } from "..
 import type { BackendChoice, Platform } from "../key/platform.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Executor } from "../run/executor.ts";
+import { atOnce, needsOf, requireRoom } from "../run/share.ts";
 import { LocalExecutor } from "../run/executor/local.ts";
 import { sealedOutputs } from "../store/artifact_store.ts";
 import { Claims } from "../store/claims.ts";
@@ -53,6 +54,8 @@ export interface Session extends Wiring {
   /** With `--finished`: what of the graph is not in it. */
   readonly leftOut: Finished["leftOut"];
   readonly secondsOf: (instance: Instance) => number | undefined;
+  /** How many instances of an instance's stage can run at once. */
+  readonly atOnce: (instance: Instance) => number;
   readonly estimate: Estimate;
 }
 
@@ -106,7 +109,15 @@ export async function openSession(
   const used = new Map(graph.map(({ node }) => [node.name, node.stage]));
   const numeric = all.some((instance) => instance.node.stage.numeric);
   const outputs = outputsFolder(project, options);
-  const executor = new LocalExecutor({ uncaged: options.uncaged });
+  const executor = new LocalExecutor({
+    uncaged: options.uncaged,
+    adapters: options.adapter,
+    ...storeOptions.onNote ? { onNote: storeOptions.onNote } : {},
+    limits: {
+      cpus: options.cpus,
+      ...options.memory === undefined ? {} : { memoryBytes: options.memory },
+    },
+  });
   const asked = numeric ? options.backend : "wasm";
   const platform = await executor.platform(asked);
   const opened = await openStoreWithCache(join(outputs, "store"), options, storeOptions);
@@ -139,6 +150,8 @@ export async function openSession(
   };
   const planned = await planGraph(graph, planInput, options);
   const secondsOf = expectedSeconds(store, name);
+  const limits = { ...executor.limits, places: options.jobs };
+  const together = (instance: Instance) => atOnce(needsOf(instance, platform), limits);
   return {
     ...wiring,
     ...planned,
@@ -153,7 +166,8 @@ export async function openSession(
     latest,
     planInput,
     secondsOf,
-    estimate: estimate(planned.decisions, secondsOf, options.jobs),
+    atOnce: together,
+    estimate: estimate(planned.decisions, secondsOf, together),
   };
 }
 
@@ -165,6 +179,20 @@ async function keepCodeAgain(
   const modules = new Set(used.filter(({ command }) => !command).map(({ name }) => name));
   await loadBundles(root, [...modules], store);
   for (const { command } of used) if (command) commandBundle({ command, root, store });
+}
+
+/**
+ * Refuses a run of which an instance takes more than there is.
+ *
+ * @throws {ConfigError} At the line of its stage's resources.
+ */
+export function requireLimits({ decisions, executor, platform, experiment }: Session): void {
+  const open = [...decisions].filter(([, { action }]) => action !== "cached");
+  const { limits } = executor;
+  requireRoom(open.map(([instance]) => instance), {
+    ...{ limits, platform },
+    locate: experiment.locate,
+  });
 }
 
 /** The keys that a numeric result has on the backends that are accepted besides. */
@@ -219,7 +247,7 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
       { ...session.planInput, outputs: find },
       options,
     );
-    const expected = estimate(planned.decisions, secondsOf, options.jobs);
+    const expected = estimate(planned.decisions, secondsOf, session.atOnce);
     // What the catalogue took for finished, and is not, is missing besides.
     const leftOut = new Map([...planned.leftOut, ...session.leftOut]);
     const planInput: PlanInput = {
@@ -247,13 +275,13 @@ export async function withSession<T>(
   },
   use: (session: Session) => T | Promise<T>,
 ): Promise<T> {
-  const { project, options, print, isReading = true, leavesUnrecorded = false } = o;
+  const { project, options, print, isReading = true } = o;
   const store = { ...reading(options, print), reading: isReading };
   const session = await openSession(project, options, store);
   try {
     return await use(session);
   } finally {
-    await session.claims.close({ isInterrupted: leavesUnrecorded });
+    await session.claims.close({ isInterrupted: o.leavesUnrecorded ?? false });
     session.store.close();
   }
 }

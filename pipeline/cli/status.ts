@@ -13,7 +13,7 @@ import { type Session, withSession } from "./session.ts";
 export async function showStatus(project: Project, options: Options, print: Print): Promise<void> {
   await withSession({ project, options, print }, (session) => {
     const stages = byStage(session.decisions, {
-      jobs: options.jobs,
+      atOnce: session.atOnce,
       secondsOf: session.secondsOf,
     });
     if (!options.json) return printStages(session, stages, print);

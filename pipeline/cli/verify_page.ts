@@ -6,10 +6,10 @@
  */
 import { resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
-import { lookAt } from "../files.ts";
+import { lookAt, megabytes } from "../files.ts";
 import { bundle, bytesOf, lost, type Source } from "../replay/bundle.ts";
+import { choicesOf } from "../replay/page/material.ts";
 import { replayPage } from "../replay/page/page.ts";
-import { megabytes } from "../replay/text.ts";
 import { inspect } from "../replay/verify.ts";
 import type { LatestRun } from "../store/latest.ts";
 import type { Trace } from "../store/trace.ts";
@@ -76,9 +76,8 @@ async function pageOf(
     makersOf(traces.values(), new Map()),
   );
   const keys = Object.entries(run.keys).filter(([name]) => needed.has(traces.get(name)!));
-  const choice = (_: Trace, name: string) => isChosen(name);
   const bundled = await bundle({ ...run, keys: Object.fromEntries(keys) }, source, {
-    ...{ largestBytes: 0, chosen: choice, code: choice },
+    ...{ largestBytes: 0, ...choicesOf(chosen) },
   });
   return { text: await replayPage(bytesOf(bundled), chosen), chosen, of: names.length };
 }

@@ -70,6 +70,7 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     axes,
     known: Object.keys(all),
     stages: options.stages,
+    profile,
     locate,
   });
   checkLayers(layers, { file, grid, locate });
@@ -84,9 +85,9 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     definitions: definitionsOf(layers, files.included),
     axes: new Set(axes),
     mirror,
-    grid: Object.fromEntries(
-      Object.entries(grid).map(([axis, values]) => [axis, (values as unknown[]).map(String)]),
-    ),
+    grid: asTexts(grid),
+    exclude: exclude.map(asTexts),
+    eachOf: (node: string) => nodes.get(node)!.each,
     locate,
   };
   return {
@@ -102,6 +103,14 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     params: (node, coordinates) => paramsOf(node, coordinates, source),
     locateParam: ({ node, at }, path, what) => writtenParams(node, at, source).point(path, what),
   };
+}
+
+function asTexts(
+  values: Readonly<Record<string, readonly (string | number)[]>>,
+): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(values).map(([axis, own]) => [axis, own.map(String)]),
+  );
 }
 
 function profileOf({ document, file }: ExperimentFiles, name: string): Profile {

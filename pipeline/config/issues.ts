@@ -18,8 +18,8 @@ export function violations(schema: z.ZodType, value: unknown, error: z.ZodError)
 const MAX_SHOWN = 20;
 
 /**
- * The error that lists violations, equal ones once, though several references lead there; `place` says
- * where each is.
+ * The error that lists violations, each once, though several references or aliases lead there; `place`
+ * says where each is.
  */
 export function broken<T>(found: readonly T[], place: (violation: T) => string): ConfigError {
   const messages = new Map<string, string>();
@@ -27,12 +27,18 @@ export function broken<T>(found: readonly T[], place: (violation: T) => string):
   for (const violation of found) {
     if (messages.size === MAX_SHOWN) break;
     const message = place(violation);
-    const [written = ""] = message.split("\n  from ");
-    if (!messages.has(written)) messages.set(written, message);
+    const slip = slipOf(message);
+    if (!messages.has(slip)) messages.set(slip, message);
     more--;
   }
   const lines = [...messages.values()];
   return new ConfigError([...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"));
+}
+
+/** What is written wrongly: the line, the key's own name and what is wrong, whichever way leads there. */
+function slipOf(message: string): string {
+  const [line, path = "", ...what] = message.split("\n  from ")[0]!.split(": ");
+  return [line, path.split(".").at(-1), ...what].join(": ");
 }
 
 /** Types as people call them. */

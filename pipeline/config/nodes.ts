@@ -4,11 +4,12 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import type { Stage } from "../stage.ts";
+import type { Resources, Stage } from "../stage.ts";
 import { suggestion } from "../suggestion.ts";
 import { commandStage } from "./command.ts";
 import type { Locate } from "./document.ts";
-import type { ExperimentFile } from "./schema.ts";
+import { resourcesOf } from "./resources.ts";
+import type { ExperimentFile, Profile } from "./schema.ts";
 
 /** A reference to an output: `tokenize.tokens`. */
 export interface OutputReference {
@@ -24,6 +25,7 @@ export interface Node {
   /** Axes of this run's grid, in their order in instance names. */
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
+  readonly resources: Resources;
 }
 
 /**
@@ -41,6 +43,7 @@ export function bindNodes(
     readonly axes: readonly string[];
     readonly known: readonly string[];
     readonly stages: ReadonlyMap<string, Stage>;
+    readonly profile: Profile;
     readonly locate: Locate;
   },
 ): Map<string, Node> {
@@ -58,7 +61,8 @@ export function bindNodes(
       }
     }
     const each = entry.each.filter((axis) => axes.includes(axis));
-    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage) });
+    const resources = resourcesOf(entry.resources, o.profile.stages?.[name]?.resources);
+    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage), resources });
   }
   return nodes;
 }

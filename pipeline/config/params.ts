@@ -6,7 +6,7 @@
 import { ConfigError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
-import type { Stage, Surroundings } from "../stage.ts";
+import type { Settling, Stage, Surroundings } from "../stage.ts";
 import { broken, violations } from "./issues.ts";
 import { isMap, type Layer, merge } from "./layer.ts";
 import type { Node } from "./nodes.ts";
@@ -20,6 +20,9 @@ export interface ParamsSource {
   readonly mirror: string | undefined;
   /** Every axis with this run's values. */
   readonly grid: Surroundings["grid"];
+  readonly exclude: Settling["exclude"];
+  /** The axes of a node. */
+  readonly eachOf: (node: string) => readonly string[];
   readonly locate: Locate;
 }
 
@@ -30,7 +33,6 @@ export interface ParamsSource {
  * @throws {ConfigError} At the line of what breaks the stage's schema or is not JSON.
  */
 export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSource): Json {
-  const { mirror, grid } = source;
   const { values, origins, point } = writtenParams(node, coordinates, source);
   const plain = (value: unknown): Json => {
     try {
@@ -48,7 +50,23 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
     throw broken(found, ({ path, message }) => point(path, message));
   }
   const params = plain(parsed.data);
-  return node.stage.settle ? plain(node.stage.settle(params, { mirror, grid })) : params;
+  const { settle } = node.stage;
+  return settle === undefined
+    ? params
+    : plain(settle(params, settlingOf(node, coordinates, source)));
+}
+
+/** What an instance's params are settled by. */
+function settlingOf(
+  node: Node,
+  coordinates: Coordinates,
+  { mirror, grid, exclude, eachOf }: ParamsSource,
+): Settling {
+  const at = Object.fromEntries(node.each.map((axis) => [axis, String(coordinates[axis])]));
+  const each = Object.entries(node.inputs).map(([input, references]) =>
+    [input, references.map((reference) => eachOf(reference.node))] as const
+  );
+  return { mirror, at, grid, exclude, each: Object.fromEntries(each) };
 }
 
 /** An instance's params as the layers have them, and what points at where one is written. */

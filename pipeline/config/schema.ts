@@ -6,6 +6,7 @@
 import { z } from "zod";
 import type { Stage } from "../stage.ts";
 import { commandSchema } from "./command.ts";
+import { resourcesSchema } from "./resources.ts";
 
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
@@ -45,6 +46,9 @@ const stage = z.strictObject({
   ),
   inputs: z.record(name, z.union([reference, z.array(reference)])).default({}),
   params: values.default({}),
+  resources: resourcesSchema.optional().describe(
+    "What an instance takes of a machine; in no key",
+  ),
 }).refine(({ stage, command }) => stage === undefined || command === undefined, {
   path: ["command"],
   message: "is a stage of its own: it must not have a stage definition, stage, besides",
@@ -61,7 +65,10 @@ const profile = z.strictObject({
   axes: z.record(name, axisOverrides).optional(),
   grid: grid.optional(),
   exclude: exclude.optional(),
-  stages: z.record(name, z.strictObject({ params: values })).optional(),
+  stages: z.record(
+    name,
+    z.strictObject({ params: values.default({}), resources: resourcesSchema.optional() }),
+  ).optional(),
 });
 
 /** A whole experiment file. */

@@ -6,7 +6,7 @@
  * @module
  */
 import { LockstepError, refusal } from "../errors.ts";
-import { isNothing, openFolders, pause } from "../files.ts";
+import { pause, removeTree } from "../files.ts";
 import { latestPath, writeLatest } from "../store/latest.ts";
 import { type HeldLock, isHeld, type Owner, thisOwner, tryLock } from "../store/mutex.ts";
 import { holdForRemoval } from "../store/removal_lock.ts";
@@ -125,14 +125,4 @@ function explained(item: Item, error: unknown): unknown {
       "that is kept is intact",
     { cause: error },
   );
-}
-
-/** Removes a file or a folder, read-only or not; a run that begins may clear some of it too. */
-function removeTree(path: string): void {
-  try {
-    openFolders(path);
-    Deno.removeSync(path, { recursive: true });
-  } catch (error) {
-    if (!isNothing(error)) throw error;
-  }
 }

@@ -7,10 +7,10 @@
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
 import { entriesBelow, readText } from "../files.ts";
-import { isSha256, type Sha256 } from "../key/hash.ts";
+import type { Sha256 } from "../key/hash.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { inputsOf, type Manifest, namedBy, type Trace } from "../store/trace.ts";
-import { parseTrace } from "../store/traces.ts";
+import { parseTrace, traceFile } from "../store/traces.ts";
 
 /** A file that holds a trace: the one of its key, or a further result of it. */
 export interface TraceFile {
@@ -24,11 +24,9 @@ export interface TraceFile {
 /** Every trace of a store. */
 export function readTraces({ root }: Pick<LocalStore, "root">): TraceFile[] {
   const files: TraceFile[] = [];
-  for (const { subfolder, name, path } of entriesBelow(join(root, "traces"))) {
-    const [, rest = "", other] = /^([0-9a-f]{62})(\.[0-9a-f]+)?\.json$/.exec(name) ?? [];
-    const key = subfolder + rest;
-    if (!isSha256(key)) continue;
-    files.push({ key, path, isOther: other !== undefined, trace: traceIn(path, key) });
+  for (const entry of entriesBelow(join(root, "traces"))) {
+    const named = traceFile(entry), { path } = entry;
+    if (named) files.push({ ...named, path, trace: traceIn(path, named.key) });
   }
   return files;
 }

@@ -6,12 +6,12 @@
  */
 import { join } from "node:path";
 import { LockstepError } from "../errors.ts";
-import { lookAt, readText, sortedEntries } from "../files.ts";
+import { lookAt, readText } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readEndings } from "../run/ending.ts";
 import { readPublications } from "../run/publications.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
-import { isExperimentLock, readLock } from "../store/lockfile.ts";
+import { lockNames, readLock } from "../store/lockfile.ts";
 import { readTag, tagNames } from "../store/tags.ts";
 import type { Workspace } from "../store/workspace.ts";
 
@@ -72,12 +72,6 @@ function refuse(path: string, message: string): never {
     `Cannot tell what is to be kept: ${path} must be intact, and is not: ${message}; run ` +
       '"deno task audit --repair"; a damaged tag has to be removed with "deno task tag NAME --delete"',
   );
-}
-
-/** The locks of experiments. */
-function lockNames(root: string): string[] {
-  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter(isExperimentLock);
 }
 
 function lockedKeys(root: string, name: string): Sha256[] {

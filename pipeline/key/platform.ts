@@ -38,44 +38,74 @@ export const GRAPHICS_VARIABLES = new RegExp(
     "AMD_VULKAN_ICD|DISABLE_LAYER_.*|LIBGL_.*|EGL_.*)$",
 );
 
+/** An adapter as it was found, by whichever process. */
+export interface FoundAdapter extends AdapterDescription {
+  /** `NVIDIA H200`, or what else there is to call it. */
+  readonly title: string;
+  readonly software: boolean;
+  readonly driver: string;
+}
+
+/** This process's adapter; `undefined` if it has none. */
+export async function adapterHere(): Promise<FoundAdapter | undefined> {
+  const found = await askForAdapter();
+  if (!found) return undefined;
+  const { description, vendor } = found.info;
+  return {
+    ...describeAdapter(found),
+    title: description || vendor,
+    software: isSoftware(found.info),
+    driver: driverOf(description),
+  };
+}
+
+/** What of an adapter is in keys. */
+export function adapterIngredients(
+  { name, features, driver }: FoundAdapter,
+): Platform["ingredients"] {
+  return {
+    "platform.backend": "webgpu",
+    "platform.adapter": name,
+    "platform.features": features.join(" "),
+    "platform.driver": driver,
+  };
+}
+
 /**
  * Chooses the backend. `auto` takes WebGPU where there is a hardware adapter and WASM elsewhere, with
  * fused multiply-add where the processor has it: a software adapter is slower than WASM, and is used
  * only on request.
  *
+ * @param look Finds the adapter that is meant.
  * @throws {ConfigError} If `webgpu` is asked for and there is no adapter, or `wasm+fma` and the
  *   processor does not fuse.
  */
-export async function resolvePlatform(wanted: BackendChoice): Promise<Platform> {
+export async function resolvePlatform(
+  wanted: BackendChoice,
+  look: () => Promise<FoundAdapter | undefined> = adapterHere,
+): Promise<Platform> {
   const found = platformAtOnce(wanted);
   if (found !== undefined) return found;
-  const device = await askForAdapter();
-  if (!device && wanted === "webgpu") {
+  const adapter = await look();
+  if (!adapter && wanted === "webgpu") {
     throw new ConfigError(
       "Cannot use --backend webgpu: a WebGPU adapter is needed and this machine offers none; " +
         "install a graphics driver (for software rendering: mesa-vulkan-drivers), or use --backend wasm",
     );
   }
-  if (!device) return without(processorBackend(), "no WebGPU adapter on this machine");
-  const { description, vendor } = device.info;
-  const software = isSoftware(device.info);
+  if (!adapter) return without(processorBackend(), "no WebGPU adapter on this machine");
+  const { name, features, title, software } = adapter;
   if (wanted === "auto" && software) {
     return without(
       processorBackend(),
-      `the only WebGPU adapter, ${description}, is software and slower`,
+      `the only WebGPU adapter, ${title}, is software and slower`,
     );
   }
-  const adapter = describeAdapter(device);
   return {
     backend: "webgpu",
-    reason: `${software ? "software" : "hardware"} adapter ${description || vendor}`,
-    adapter,
-    ingredients: {
-      "platform.backend": "webgpu",
-      "platform.adapter": adapter.name,
-      "platform.features": adapter.features.join(" "),
-      "platform.driver": driverOf(description),
-    },
+    reason: `${software ? "software" : "hardware"} adapter ${title}`,
+    adapter: { name, features },
+    ingredients: adapterIngredients(adapter),
   };
 }
 

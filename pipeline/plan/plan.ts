@@ -160,22 +160,23 @@ function brief(value: string | undefined): string {
 
 /** How long work is expected to take. */
 export interface Estimate {
-  /** Seconds of wall-clock time on the given jobs; `null` if no earlier trace says. */
+  /** Seconds of wall-clock time; `null` if no earlier trace says. */
   readonly seconds: number | null;
   /** Instances about which no earlier trace says anything. */
   readonly unknown: number;
 }
 
 /**
- * Estimates the wall-clock time of what is to run: the work shared by all jobs and
+ * Estimates the wall-clock time of what is to run: the work of those that run at once and
  * that of instances that run alone, though never less than the longest chain of instances.
  *
  * @param secondsOf Seconds an instance is expected to take, if anything is known.
+ * @param atOnce How many instances of its stage can run at once.
  */
 export function estimate(
   decisions: ReadonlyMap<Instance, Decision>,
   secondsOf: (instance: Instance) => number | undefined,
-  jobs: number,
+  atOnce: (instance: Instance) => number,
 ): Estimate {
   let shared = 0, alone = 0, longest = 0, unknown = 0, counted = 0;
   const ends = new Map<Instance, number>();
@@ -185,11 +186,11 @@ export function estimate(
     if (seconds === undefined) unknown++;
     else counted++;
     if (instance.node.stage.alone) alone += seconds ?? 0;
-    else shared += seconds ?? 0;
+    else shared += (seconds ?? 0) / atOnce(instance);
     const start = Math.max(0, ...[...upstream(instance)].map((from) => ends.get(from) ?? 0));
     ends.set(instance, start + (seconds ?? 0));
     longest = Math.max(longest, start + (seconds ?? 0));
   }
   if (counted === 0 && unknown > 0) return { seconds: null, unknown };
-  return { seconds: Math.max(shared / jobs + alone, longest), unknown };
+  return { seconds: Math.max(shared + alone, longest), unknown };
 }

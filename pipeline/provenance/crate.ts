@@ -8,7 +8,7 @@
  * @module
  */
 import type { Sha256 } from "../key/hash.ts";
-import { formatLock, toEntry } from "../store/lockfile.ts";
+import { formatLock, lockOf } from "../store/lockfile.ts";
 import { inputsOf } from "../store/trace.ts";
 import {
   CrateGraph,
@@ -30,7 +30,7 @@ export function crateOf(run: DescribedRun): Crate {
   const graph = new CrateGraph(run);
   for (const [instance, trace] of run.instances) graph.addInstance(instance, trace);
   const { experiment, profile } = run.record;
-  const lock = new Map(run.instances.map(([instance, trace]) => [instance, toEntry(trace)]));
+  const lock = lockOf(new Map(run.instances));
   const metadata = {
     "@context": [
       "https://w3id.org/ro/crate/1.1/context",

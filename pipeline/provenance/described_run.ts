@@ -9,7 +9,7 @@ import { type Publication, readPublications } from "../run/publications.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { readTag, tagNames } from "../store/tags.ts";
-import type { Manifest, Trace } from "../store/trace.ts";
+import type { Manifest, Received, Trace } from "../store/trace.ts";
 import { suggestion } from "../suggestion.ts";
 
 /** A run with all that it made. */
@@ -67,7 +67,9 @@ export async function foldersOf(trace: Trace, store: LocalStore): Promise<Map<Sh
   for (const { kind, sha256 } of Object.values(trace.outputs)) {
     const manifest = kind === "folder" ? await store.manifest(sha256) : undefined;
     if (manifest) folders.set(sha256, manifest);
-    else if (kind === "folder") throw lost(trace.run, `the list of a folder of ${trace.instance}`);
+    else if (kind !== "folder") continue;
+    else if (trace.received) throw leftInCache(trace.instance, trace.received);
+    else throw lost(trace.run, `the list of a folder of ${trace.instance}`);
   }
   return folders;
 }
@@ -75,7 +77,14 @@ export async function foldersOf(trace: Trace, store: LocalStore): Promise<Map<Sh
 function lost(name: string, what: string): LockstepError {
   return new LockstepError(
     `Cannot describe ${name}: all that it made must be in the store, and ${what} is missing or ` +
-      'damaged; run "deno task audit --repair", or "deno task pull" where it came from a cache',
+      'damaged; run "deno task audit --repair"',
+  );
+}
+
+function leftInCache(instance: string, { from }: Received): LockstepError {
+  return new LockstepError(
+    `Cannot describe ${instance}: its result came from ${from}, and the artifacts were not fetched; ` +
+      'run "deno task pull" with the same experiment and profile first',
   );
 }
 

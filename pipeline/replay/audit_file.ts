@@ -4,21 +4,24 @@
  *
  * ```text
  * audit.json                     the index, sealed: what run it is, each instance's key, each file's digest
- * lock/fusion.smoke.lock         the run's lock
- * certificates/9c02….json        what executions past all caches showed of a key, if there were any
- * traces/9c02….json              what each key produced, as the store has it
  * blobs/3fa1…                    code, manifests of folders, artifacts, by their SHA-256
+ * certificates/9c02….json        what executions past all caches showed of a key, if there were any
+ * lock/fusion.smoke.lock         the run's lock
+ * traces/9c02….json              what each key produced
  * ```
+ *
+ * Files come in the order of their names.
  *
  * @module
  */
 import { type Sha256, sha256 } from "../key/hash.ts";
 import { LockstepError } from "../errors.ts";
-import { seal, unseal } from "../store/sealed.ts";
+import { unseal } from "../store/sealed.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
+import { readRecord, recordBytes } from "./record.ts";
 import { type Member, readTar } from "./tar.ts";
 
-export const FORMAT = "lockstep-audit/1";
+export const FORMAT = "lockstep-audit/2";
 export const INDEX = "audit.json";
 
 /** What is in an audit file. */
@@ -33,7 +36,7 @@ export interface AuditIndex {
   readonly commit?: string;
   /** Instance to key. */
   readonly instances: Readonly<Record<string, Sha256>>;
-  /** Every other file's digest, in the archive's order. */
+  /** Every other file's digest. */
   readonly files: Readonly<Record<string, Sha256>>;
   /** Artifacts of the run that are not in the file, with their sizes in bytes. */
   readonly leftOut: Readonly<Record<string, number>>;
@@ -49,7 +52,7 @@ export interface AuditFile {
 
 /** The index as the first file of an archive. */
 export function indexMember(index: AuditIndex): Member {
-  return { name: INDEX, content: new TextEncoder().encode(seal(index)) };
+  return { name: INDEX, content: recordBytes(index) };
 }
 
 /**
@@ -64,7 +67,7 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
       `Cannot read the audit file: its first file must be ${INDEX}, found ${first?.name ?? "none"}`,
     );
   }
-  const index = toIndex(unseal(new TextDecoder().decode(first.content), INDEX));
+  const index = readRecord(first.content, INDEX, (text) => toIndex(unseal(text, INDEX)));
   if (index === undefined) {
     throw new LockstepError(
       `Cannot read the audit file: ${INDEX} must be of format "${FORMAT}", with names and a commit as the engine writes them`,
@@ -73,7 +76,7 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
   return {
     index,
     root: sha256(first.content),
-    files: new Map(rest.map(({ name, content }) => [name, content as Uint8Array<ArrayBuffer>])),
+    files: new Map(rest.map(({ name, content }) => [name, content])),
   };
 }
 

@@ -4,11 +4,12 @@
  * @module
  */
 import { sha256 } from "../key/hash.ts";
-import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
+import { type Manifest, manifestText, toManifest, type Trace } from "../store/trace.ts";
 import type { AuditFile } from "./audit_file.ts";
 import type { Report } from "./finding.ts";
+import { FormError, textIn } from "./record.ts";
 import type { Material } from "./replay.ts";
-import { usesOf } from "./uses.ts";
+import { type Choices, usesOf } from "./uses.ts";
 
 /** What folders hold, by their digests. */
 export function readManifests(
@@ -21,19 +22,22 @@ export function readManifests(
     const content = blob(digest);
     // That a manifest is missing is said with the other blobs.
     if (content === undefined) continue;
-    const manifest = toManifest(new TextDecoder().decode(content));
-    if (manifest !== undefined) manifests.set(digest, manifest);
-    else {
-      const where = `blobs/${digest}`;
-      report({
-        what: "blob",
-        where,
-        expected: "a folder's list of files",
-        found: "something else",
-      });
-    }
+    const manifest = toManifest(textIn(content));
+    if (manifest === undefined) {
+      const expected = "a folder's list of files", found = "something else";
+      report({ what: "blob", where: `blobs/${digest}`, expected, found });
+    } else if (sha256(plainText(manifest)) !== digest) throw new FormError(`blobs/${digest}`);
+    else manifests.set(digest, manifest);
   }
   return manifests;
+}
+
+/** The text of a list with what belongs in it alone. */
+function plainText(manifest: Manifest): string {
+  const plain = Object.entries(manifest).map(([path, { sha256, bytes }]) =>
+    [path, { sha256, bytes }] as const
+  );
+  return manifestText(Object.fromEntries(plain));
 }
 
 /**
@@ -41,20 +45,25 @@ export function readManifests(
  */
 export function checkBlobs(
   { index, files }: AuditFile,
-  { traces, manifests, intact, report }: {
+  { traces, manifests, intact, report, choices }: {
     readonly traces: ReadonlyMap<string, Trace>;
     readonly manifests: ReadonlyMap<string, Manifest>;
     readonly intact: ReadonlySet<string>;
     readonly report: Report;
+    readonly choices: Choices;
   },
 ): void {
   const named = new Set<string>();
-  for (const use of usesOf(traces, { manifest: (digest) => manifests.get(digest) })) {
+  const manifest = (digest: string) => manifests.get(digest);
+  for (const use of usesOf(traces, { ...choices, manifest })) {
     const path = `blobs/${use.sha256}`, content = files.get(path);
     const where = `${path}, ${use.of}`;
-    const size = content?.length ?? index.leftOut[use.sha256];
-    if (size === undefined) report({ what: "blob", where, expected: "there", found: "nothing" });
-    else if (use.bytes !== undefined && size !== use.bytes) {
+    const left = index.leftOut[use.sha256];
+    const size = content?.length ?? (use.always ? undefined : left);
+    if (size === undefined) {
+      const found = left === undefined ? "nothing" : "it listed as left out";
+      report({ what: "blob", where, expected: "there", found });
+    } else if (use.bytes !== undefined && size !== use.bytes) {
       report({ what: "blob", where, expected: `${use.bytes} bytes`, found: `${size}` });
     } else if (content !== undefined && !intact.has(path) && !named.has(use.sha256)) {
       report({ what: "blob", where, expected: use.sha256, found: sha256(content) });

@@ -5,16 +5,15 @@
  */
 import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
-import { lockName } from "../store/lockfile.ts";
+import { formatLock, lockName, lockOf } from "../store/lockfile.ts";
 import type { LatestRun } from "../store/latest.ts";
 import { type Manifest, toManifest, type Trace } from "../store/trace.ts";
-import { seal } from "../store/sealed.ts";
 import type { Certificate } from "../store/certificate.ts";
 import { type AuditIndex, FORMAT, indexMember } from "./audit_file.ts";
 import { certificateName } from "./certificates.ts";
-import { lockOf } from "./lock_lines.ts";
+import { recordBytes } from "./record.ts";
 import { type Member, tarEnd, tarHeader, tarPadding } from "./tar.ts";
-import { type Choice, type Use, usesOf } from "./uses.ts";
+import { type Choices, type Use, usesOf } from "./uses.ts";
 
 /** Where a run's records are read from. */
 export interface Source {
@@ -26,13 +25,9 @@ export interface Source {
 }
 
 /** What to take into an audit file. */
-export interface BundleOptions {
+export interface BundleOptions extends Choices {
   /** Artifacts of more bytes stay out, but for what tables and verdicts are made from. */
   readonly largestBytes: number;
-  /** Instances of which everything is taken that running them again needs; by default those that gather. */
-  readonly chosen?: Choice;
-  /** Instances of which the code is taken; by default all. */
-  readonly code?: Choice;
 }
 
 /** An audit file that is yet to be written. */
@@ -66,8 +61,8 @@ export async function bundle(
   const { taken, left } = chosenBlobs(traces, source, options);
   const texts = membersOf(run, traces, source);
   const files = [
-    ...texts.map(({ name, content }) => [name, sha256(content)] as const),
     ...taken.map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
+    ...texts.map(({ name, content }) => [name, sha256(content)] as const),
   ];
   const { experiment, profile, backend, set, commit } = run;
   const index: AuditIndex = {
@@ -81,12 +76,13 @@ export async function bundle(
     index,
     leftOutBytes: left.reduce((sum, { bytes }) => sum + bytes, 0),
     *chunks() {
-      for (const member of [indexMember(index), ...texts]) yield* archived(member);
+      yield* archived(indexMember(index));
       for (const { sha256, of } of taken) {
         const content = source.blob(sha256);
         if (content === undefined) throw lost(of);
         yield* archived({ name: `blobs/${sha256}`, content });
       }
+      for (const member of texts) yield* archived(member);
       yield tarEnd();
     },
   };
@@ -154,26 +150,25 @@ function membersOf(
   traces: ReadonlyMap<string, Trace>,
   { certificate = () => undefined }: Source,
 ): Member[] {
-  const text = (name: string, content: string) => ({
-    name,
-    content: new TextEncoder().encode(content),
-  });
   // Instances with the same ingredients share one result.
   const byKey = new Map([...traces.values()].map((trace) => [trace.key, trace]));
   const certificates = [...byKey].flatMap(([key, trace]) => {
     const found = certificate(trace);
-    return found === undefined ? [] : [text(certificateName(key), seal(found))];
+    return found === undefined ? [] : [{ name: certificateName(key), content: recordBytes(found) }];
   });
-  const byName = (a: Member, b: Member) => a.name < b.name ? -1 : 1;
+  const lock = new TextEncoder().encode(formatLock(run, lockOf(traces)));
   return [
-    text(lockName(run), lockOf(run, traces)),
-    ...certificates.sort(byName),
-    ...[...byKey].map(([key, trace]) => text(`traces/${key}.json`, seal(trace))).sort(byName),
-  ];
+    ...certificates,
+    { name: lockName(run), content: lock },
+    ...[...byKey].map(([key, trace]) => ({
+      name: `traces/${key}.json`,
+      content: recordBytes(trace),
+    })),
+  ].sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
 function* archived({ name, content }: Member): Generator<Uint8Array<ArrayBuffer>> {
   yield tarHeader(name, content.length);
-  yield content as Uint8Array<ArrayBuffer>;
+  yield content;
   yield tarPadding(content.length);
 }

@@ -18,7 +18,7 @@ export function chosenBy(
   if (patterns.length === 0) return {};
   const wanted = patterns.map(expressionOf);
   return {
-    again: (name) => wanted.some((one) => one.test(name)),
+    again: (_, name) => wanted.some((one) => one.test(name)),
     onInstances(names) {
       // A file that can't be read has none, and a finding says so.
       if (names.length === 0) return;

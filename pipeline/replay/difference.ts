@@ -44,8 +44,9 @@ function firstOf(recorded: Uint8Array, again: Uint8Array): string {
   if (a === undefined || b === undefined) {
     return `byte ${recorded.findIndex((byte, index) => byte !== again[index])}`;
   }
-  const [leaf] = [...leavesOf(jsonOf(a), jsonOf(b), "")];
-  if (leaf !== undefined && jsonOf(a) !== undefined && jsonOf(b) !== undefined) {
+  const [x, y] = [jsonOf(a), jsonOf(b)];
+  const [leaf] = x === undefined || y === undefined ? [] : leavesOf(x, y, "");
+  if (leaf !== undefined) {
     return `${leaf.at}: recorded ${shown(leaf.recorded)}, again ${shown(leaf.again)}`;
   }
   const [lines, others] = [a.split("\n"), b.split("\n")];

@@ -3,10 +3,12 @@
  *
  * @module
  */
-import { formatLock, lockName, toEntry } from "../store/lockfile.ts";
+import { sha256 } from "../key/hash.ts";
+import { formatLock, lockName, lockOf } from "../store/lockfile.ts";
 import type { Trace } from "../store/trace.ts";
 import type { AuditFile } from "./audit_file.ts";
 import type { Report } from "./finding.ts";
+import { FormError, textIn } from "./record.ts";
 
 /** The lock must say what the traces say. */
 export function checkLock(
@@ -26,22 +28,9 @@ export function checkLock(
   }
   // Of an instance without a trace that is said already.
   if (traces.size < Object.keys(index.instances).length) return;
-  compareLines(name, {
-    expected: lockOf(index, traces),
-    found: new TextDecoder().decode(content),
-    report,
-  });
-}
-
-/** The lock that some traces give. */
-export function lockOf(
-  run: { readonly experiment: string; readonly profile: string },
-  traces: ReadonlyMap<string, Trace>,
-): string {
-  return formatLock(
-    run,
-    new Map([...traces].map(([instance, trace]) => [instance, toEntry(trace)])),
-  );
+  const expected = formatLock(index, lockOf(traces)), found = textIn(content);
+  compareLines(name, { expected, found, report });
+  if (expected === found && sha256(content) !== sha256(expected)) throw new FormError(name);
 }
 
 /** Reports each line that two texts do not share, by the instance it begins with. */

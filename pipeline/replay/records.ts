@@ -5,16 +5,18 @@
  * @module
  */
 import { LockstepError } from "../errors.ts";
-import { keyOf } from "../key/ingredients.ts";
 import { sha256 } from "../key/hash.ts";
-import { codeOf, type Manifest, type Trace } from "../store/trace.ts";
+import { codeOf, disagreements, type Manifest, type Trace } from "../store/trace.ts";
 import { parseTrace } from "../store/traces.ts";
 import type { AuditFile } from "./audit_file.ts";
 import { checkBlobs, checkFolders, readManifests } from "./blobs.ts";
 import { checkCertificates } from "./certificates.ts";
-import type { Finding, Report } from "./finding.ts";
+import type { Report } from "./finding.ts";
+import { checkInputs } from "./inputs.ts";
 import { checkLock } from "./lock_lines.ts";
-import { coordinatesOf, inputsIn, type Material } from "./replay.ts";
+import { FormError, readRecord } from "./record.ts";
+import type { Material } from "./replay.ts";
+import type { Choices } from "./uses.ts";
 
 /** The records of an audit file, as far as they could be read. */
 export interface Records extends Material {
@@ -24,8 +26,13 @@ export interface Records extends Material {
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
-/** Reads and checks all records. */
-export function checkRecords(file: AuditFile, report: Report): Records {
+/**
+ * Reads and checks all records.
+ *
+ * @throws {FormError} If one of them is written as none is written here.
+ * @param choices Of which instances the file must hold code, inputs and outputs; by default as in every run's.
+ */
+export function checkRecords(file: AuditFile, report: Report, choices: Choices = {}): Records {
   const intact = checkFiles(file, report);
   const traces = readTraces(file, report);
   checkLock(file, traces, report);
@@ -40,7 +47,7 @@ export function checkRecords(file: AuditFile, report: Report): Records {
   const blob = (digest: string) =>
     intact.has(`blobs/${digest}`) ? file.files.get(`blobs/${digest}`) : undefined;
   const manifests = readManifests(folders, blob, report);
-  checkBlobs(file, { traces, manifests, intact, report });
+  checkBlobs(file, { traces, manifests, intact, report, choices });
   checkFolders(traces, manifests, report);
   checkInputs(traces, report);
   checkCertificates(file, traces, report);
@@ -69,7 +76,7 @@ function checkFiles({ index, files }: AuditFile, report: Report): Set<string> {
   }
   for (const [name, content] of files) {
     const digest = sha256(content);
-    const listed = index.files[name];
+    const listed = Object.hasOwn(index.files, name) ? index.files[name] : undefined;
     const named = /^blobs\/(.*)$/.exec(name)?.[1];
     if (digest === (named ?? digest)) intact.add(name);
     // Of a blob it is said below whose it is.
@@ -98,11 +105,11 @@ function readTraces({ index, files }: AuditFile, report: Report): Map<string, Tr
       continue;
     }
     try {
-      const trace = parseTrace(new TextDecoder().decode(content), { key, path });
+      const trace = readRecord(content, path, (text) => parseTrace(text, { key, path }))!;
       traces.set(instance, trace);
       checkTrace(trace, { instance, report });
     } catch (error) {
-      if (!(error instanceof LockstepError)) throw error;
+      if (!(error instanceof LockstepError) || error instanceof FormError) throw error;
       report({ what: "trace", where: path, expected: "an intact trace", found: error.message });
     }
   }
@@ -129,59 +136,19 @@ function checkTrace(
   trace: Trace,
   { instance, report }: { readonly instance: string; readonly report: Report },
 ): void {
-  const { key, stage, ingredients, outputs } = trace;
-  const expect = (what: Finding["what"], where: string, [expected, found]: [string, string]) => {
-    if (expected !== found) report({ what, where: `${instance}, ${where}`, expected, found });
-  };
   const unknown = [
     ...Object.keys(trace).filter((name) => !FIELDS.has(name)),
-    ...Object.values(outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
+    ...Object.values(trace.outputs).flatMap(Object.keys).filter((name) => !OUTPUT_FIELDS.has(name)),
   ];
-  for (const name of unknown) expect("trace", name, ["no such field", "one"]);
-  expect("key", "key from its ingredients", [keyOf(ingredients), key]);
-  expect("trace", "stage", [ingredients["stage"] ?? "an ingredient", stage]);
-  const kinds = Object.entries(outputs).map(([name, { kind, exactness }]) =>
-    [`outputs.${name}`, `${kind}, ${exactness}`] as const
-  );
-  for (const [name, kind] of kinds) {
-    expect("trace", name, [ingredients[name] ?? "an ingredient", kind]);
+  for (const name of unknown) {
+    report({
+      what: "trace",
+      where: `${instance}, ${name}`,
+      expected: "no such field",
+      found: "one",
+    });
   }
-  for (const name of Object.keys(ingredients)) {
-    if (!name.startsWith("outputs.") || kinds.some(([made]) => made === name)) continue;
-    report({ what: "trace", where: `${instance}, ${name}`, expected: "an output", found: "none" });
+  for (const { what, where, ...rest } of disagreements(trace)) {
+    report({ what: what === "key" ? "key" : "trace", where: `${instance}, ${where}`, ...rest });
   }
-}
-
-/** Every input must be what an instance made; of what is gathered, the one that the label names. */
-function checkInputs(traces: ReadonlyMap<string, Trace>, report: Report): void {
-  const makers = new Map<string, { readonly instance: string; readonly output: string }[]>();
-  for (const [instance, { outputs }] of traces) {
-    for (const [output, { sha256 }] of Object.entries(outputs)) {
-      makers.set(sha256, [...makers.get(sha256) ?? [], { instance, output }]);
-    }
-  }
-  for (const [instance, trace] of traces) {
-    for (const { name, digest, label } of inputsIn(trace)) {
-      const made = makers.get(digest) ?? [];
-      const where = `${instance}, input ${name}${label === undefined ? "" : ` [${label}]`}`;
-      if (made.length === 0) {
-        report({
-          what: "input",
-          where,
-          expected: "what an instance of the run made",
-          found: digest,
-        });
-      } else if (label !== undefined && !made.some((maker) => fits(label, maker))) {
-        const found = made.map((maker) => `${maker.output} of ${maker.instance}`).join(", ");
-        report({ what: "input", where, expected: "made by what its label names", found });
-      }
-    }
-  }
-}
-
-/** Whether a label, `evaluate.metrics{"seed":"0"}`, is that of an instance's output. */
-function fits(label: string, { instance, output }: { instance: string; output: string }): boolean {
-  const [node = "", ...values] = instance.split("/");
-  if (!label.startsWith(`${node}.${output}{`)) return false;
-  return Object.values(coordinatesOf(label) ?? {}).sort().join("/") === values.sort().join("/");
 }

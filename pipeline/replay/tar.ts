@@ -10,7 +10,7 @@ import { LockstepError } from "../errors.ts";
 export interface Member {
   /** At most 100 ASCII characters. */
   readonly name: string;
-  readonly content: Uint8Array;
+  readonly content: Uint8Array<ArrayBuffer>;
 }
 
 /** Bytes that are not an archive as it is written here. */
@@ -53,7 +53,7 @@ export function tarEnd(): Uint8Array<ArrayBuffer> {
  *
  * @throws {TarError} If any byte is another than {@linkcode tarHeader} and the others write.
  */
-export function readTar(archive: Uint8Array): Member[] {
+export function readTar(archive: Uint8Array<ArrayBuffer>): Member[] {
   const members: Member[] = [];
   const names = new Set<string>();
   let at = 0;

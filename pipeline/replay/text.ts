@@ -3,13 +3,15 @@
  *
  * @module
  */
+import { megabytes } from "../files.ts";
 import { findingText } from "./finding.ts";
 import type { Step, Verified } from "./verify.ts";
 
 /** A line for an instance that ran again; `undefined` before it has. */
 export function stepText({ instance, result }: Step): string | undefined {
   if (result === undefined) return undefined;
-  const { outputs, findings, seconds } = result;
+  const { outputs, findings, seconds, failure } = result;
+  if (failure !== undefined) return printable(`again   ${instance}: not possible: ${failure}`);
   const same = outputs.filter(({ recorded, again }) => recorded === again).length;
   const verdict = findings.length > 0
     ? "differs"
@@ -46,8 +48,11 @@ export function verifiedText(
       findings.length === 0 && outputs.every(({ recorded, again }) => recorded === again)
     ).length;
   if (notRepeated.length > 0) {
-    const stages = Map.groupBy(notRepeated, (instance) => instance.split("/")[0]!);
-    const shown = [...stages].map(([stage, { length }]) => `${length} of ${stage}`).join(", ");
+    const stages = Map.groupBy(
+      notRepeated,
+      ({ instance, why }) => `${instance.split("/")[0]}, which ${why}`,
+    );
+    const shown = [...stages].map(([stage, { length }]) => `${length} of ${stage}`).join("; ");
     lines.push(`not run ${notRepeated.length} instances: ${shown}`);
   }
   const all = Object.keys(index?.instances ?? {}).length;
@@ -58,11 +63,6 @@ export function verifiedText(
       : `unsound ${findings.length} findings`,
   );
   return lines.map(printable);
-}
-
-/** `12.3 MB`. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /**

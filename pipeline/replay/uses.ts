@@ -20,31 +20,43 @@ export interface Use {
   readonly always: boolean;
 }
 
-/**
- * Whether an instance gathers what others made, and neither computes on a backend nor is a program, as
- * what makes tables and verdicts does: it runs again quickly, and anywhere.
- */
-export function gathers(trace: Trace): boolean {
-  const { ingredients } = trace;
-  return ingredients["platform.backend"] === undefined && !isCommand(trace) &&
-    inputsIn(trace).some(({ label }) => label !== undefined);
-}
-
 /** Whether an instance is to be run again by whoever has the file. */
 export type Choice = (trace: Trace, instance: string) => boolean;
 
+/** Of which instances a file holds what running them again needs. */
+export interface Choices {
+  /** Of which everything; by default those that gather, and what follows from them. */
+  readonly chosen?: Choice;
+  /** Of which the code; by default all. */
+  readonly code?: Choice;
+}
+
 /**
- * All that some traces name. Of a folder whose list is unknown, the list alone.
- *
- * @param options.chosen By default those that gather.
- * @param options.code Of which instances the code is to be there; by default of all.
+ * The instances that gather what others made and those that follow from such, as what makes tables, figures
+ * and verdicts does, unless they compute on a backend or are programs: they run again quickly, and anywhere.
  */
+export function gathering(traces: ReadonlyMap<string, Trace>): Choice {
+  const found = new Set<Trace>();
+  const made = new Set<string>();
+  const isSuch = (trace: Trace) =>
+    trace.ingredients["platform.backend"] === undefined && !isCommand(trace) &&
+    inputsIn(trace).some(({ label, digest }) => label !== undefined || made.has(digest));
+  for (let before = -1; found.size > before;) {
+    before = found.size;
+    for (const trace of traces.values()) {
+      if (found.has(trace) || !isSuch(trace)) continue;
+      found.add(trace);
+      for (const { sha256 } of Object.values(trace.outputs)) made.add(sha256);
+    }
+  }
+  return (trace) => found.has(trace);
+}
+
+/** All that some traces name. Of a folder whose list is unknown, the list alone. */
 export function* usesOf(
   traces: ReadonlyMap<string, Trace>,
-  { manifest, chosen = gathers, code: hasCode = () => true }: {
+  { manifest, chosen = gathering(traces), code: hasCode = () => true }: Choices & {
     readonly manifest: (digest: string) => Manifest | undefined;
-    readonly chosen?: Choice;
-    readonly code?: Choice;
   },
 ): Generator<Use> {
   const always = new Set<string>();

@@ -1,22 +1,23 @@
 /**
  * Verifies an audit file: all that its records must agree on, and that what gathers results (tables,
- * verdicts, the report) comes out of the recorded code again, bit for bit. It needs no store, no
- * package, no network and no GPU, and runs in Deno and in a browser alike.
+ * verdicts, the report) and whatever else can run here comes out of the recorded code again, bit for bit.
+ * It needs no store, no package, no network and no GPU, and runs in Deno and in a browser alike.
  *
  * @module
  */
 import { LockstepError } from "../errors.ts";
 import { type Sha256, sha256 } from "../key/hash.ts";
-import type { Backend, StageProgress } from "../stage.ts";
+import type { StageProgress } from "../stage.ts";
 import { lockName } from "../store/lockfile.ts";
 import { codeOf, isCommand, type OutputRecord, type Trace } from "../store/trace.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
-import { difference, furthest, type Leaf } from "./difference.ts";
 import type { Finding, Report } from "./finding.ts";
 import { compareLines } from "./lock_lines.ts";
 import { checkRecords, type Records } from "./records.ts";
-import { missingFor, replay } from "./replay.ts";
-import { gathers } from "./uses.ts";
+import { textIn } from "./record.ts";
+import { repeat, type Repeated } from "./repeat.ts";
+import { missingFor } from "./replay.ts";
+import { type Choice, type Choices, gathering } from "./uses.ts";
 
 /** How to verify. */
 export interface VerifyOptions {
@@ -26,8 +27,11 @@ export interface VerifyOptions {
   readonly code?: (stages: readonly string[]) => Promise<ReadonlyMap<string, Code>>;
   /** The same of a stage that is a program, from the names of its files. */
   readonly commandCode?: (trace: Trace) => Code | undefined;
-  /** Which instances are to run again; by default those that gather what others made. */
-  readonly again?: (instance: string, trace: Trace) => boolean;
+  /**
+   * Which instances are to run again, all that they need being there; by default what gathers and what
+   * follows from that, and of the others those that can.
+   */
+  readonly again?: Choice;
   /** Called with the names of the file's instances before any runs; what it throws ends the verification. */
   readonly onInstances?: (names: readonly string[]) => void;
   /** Called as an instance begins to run, while it does, and as it ended. */
@@ -45,21 +49,6 @@ export interface Step {
   readonly result?: Repeated;
 }
 
-/** An instance that ran again. */
-export interface Repeated {
-  readonly instance: string;
-  readonly seconds: number;
-  readonly outputs: readonly RepeatedOutput[];
-  readonly findings: readonly Finding[];
-}
-
-/** An output as it is recorded and as it came out again. */
-export interface RepeatedOutput {
-  readonly name: string;
-  readonly recorded: Sha256;
-  readonly again: Sha256 | undefined;
-}
-
 /** What a verification saw. */
 export interface Verified {
   /** Digest of the whole file. */
@@ -71,8 +60,15 @@ export interface Verified {
   /** Digest of the index. */
   readonly root?: Sha256;
   readonly repeated: readonly Repeated[];
-  /** Instances that did not run again: the file decides what gathers, so that whoever reads must see them. */
-  readonly notRepeated: readonly string[];
+  /** Instances that did not run again: the file decides which can, so that whoever reads must see them. */
+  readonly notRepeated: readonly NotRepeated[];
+}
+
+/** An instance that did not run again. */
+export interface NotRepeated {
+  readonly instance: string;
+  /** `computes on wasm`. */
+  readonly why: string;
 }
 
 /** An audit file whose records were checked. */
@@ -81,22 +77,30 @@ export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
   readonly records?: Records;
 }
 
-/** Checks what an audit file's records must agree on, and runs nothing. */
-export function inspect(bytes: Uint8Array<ArrayBuffer>, lock?: VerifyOptions["lock"]): Inspected {
+/**
+ * Checks what an audit file's records must agree on, and runs nothing.
+ *
+ * @param options.choices What a page's file holds, where not all that a run's does.
+ */
+export function inspect(
+  bytes: Uint8Array<ArrayBuffer>,
+  { lock, choices }: Pick<VerifyOptions, "lock"> & { readonly choices?: Choices } = {},
+): Inspected {
   const whole = { sha256: sha256(bytes), bytes: bytes.length };
   const findings: Finding[] = [];
   const report: Report = (finding) => findings.push(finding);
-  let file: AuditFile;
   try {
-    file = readAuditFile(bytes);
+    const file = readAuditFile(bytes);
+    const records = checkRecords(file, report, choices);
+    if (lock !== undefined) checkAgainst(lock, file, report);
+    return { ...whole, findings, index: file.index, root: file.root, records };
   } catch (error) {
+    // What else was found is of no use to whoever holds something that was not written here.
     if (!(error instanceof LockstepError)) throw error;
-    report({ what: "file", where: "the file", expected: "an audit file", found: error.message });
-    return { ...whole, findings };
+    const found = error.message;
+    const refusal = { what: "file", where: "the file", expected: "an audit file", found } as const;
+    return { ...whole, findings: [refusal] };
   }
-  const records = checkRecords(file, report);
-  if (lock !== undefined) checkAgainst(lock, file, report);
-  return { ...whole, findings, index: file.index, root: file.root, records };
 }
 
 /** Verifies an audit file. Whatever is wrong with it is a finding. */
@@ -104,30 +108,63 @@ export async function verify(
   bytes: Uint8Array<ArrayBuffer>,
   options: VerifyOptions = {},
 ): Promise<Verified> {
-  const { again = (_, trace) => gathers(trace), onStep = () => {} } = options;
-  const { records, ...inspected } = inspect(bytes, options.lock);
-  const traces = [...records?.traces ?? []];
+  const { onStep = () => {} } = options;
+  const { records, ...inspected } = inspect(bytes, options);
+  const traces = records?.traces ?? new Map<string, Trace>();
   options.onInstances?.(Object.keys(inspected.index?.instances ?? {}));
   const findings = [...inspected.findings];
-  if (options.code !== undefined) {
-    const modules = traces.filter(([, trace]) => !isCommand(trace));
-    const current = await options.code([...new Set(modules.map(([, { stage }]) => stage))]);
-    const codeNow = (trace: Trace) =>
-      isCommand(trace) ? options.commandCode?.(trace) : current.get(trace.stage);
-    findings.push(...codeFindings(traces, codeNow));
-  }
+  if (options.code !== undefined) findings.push(...await checkCode([...traces], options));
+  const mustRun = options.again ?? gathering(traces);
+  const hinders = options.again ? () => "were not asked for" : hindrance;
   const repeated: Repeated[] = [];
+  const notRepeated: NotRepeated[] = [];
   for (const [instance, trace] of traces) {
-    if (!again(instance, trace)) continue;
+    const must = mustRun(trace, instance);
+    const why = must ? undefined : hinders(trace, records!);
+    if (why !== undefined) {
+      notRepeated.push({ instance, why });
+      continue;
+    }
     onStep({ instance });
     const result = await repeat(instance, records!, (progress) => onStep({ instance, progress }));
     onStep({ instance, result });
+    // Nobody promised that it can run here: it may need what only the engine has.
+    if (!must && result.failure !== undefined) {
+      notRepeated.push({ instance, why: "cannot run here" });
+      continue;
+    }
     repeated.push(result);
     findings.push(...result.findings);
   }
-  const notRepeated = traces.filter(([instance, trace]) => !again(instance, trace))
-    .map(([instance]) => instance);
   return { ...inspected, findings, repeated, notRepeated };
+}
+
+/** Why an instance is not tried that need not run again; `undefined` if it is. */
+function hindrance(trace: Trace, records: Records): string | undefined {
+  const { "platform.backend": backend, alone } = trace.ingredients;
+  if (isCommand(trace)) return "are programs";
+  if (backend !== undefined) return `compute on ${backend}`;
+  if (alone !== undefined) return "measure time";
+  // Of small results alone, which a file holds, it is known that they are made soon.
+  const isHere = ({ sha256 }: OutputRecord) =>
+    [{ sha256 }, ...Object.values(records.manifests.get(sha256) ?? {})]
+      .every(({ sha256 }) => records.blob(sha256) !== undefined);
+  const isWhole = Object.values(trace.outputs).every(isHere) &&
+    missingFor(trace, records).length === 0;
+  return isWhole ? undefined : "are not whole in it";
+}
+
+/** Which stages ran other code than a checkout's. */
+async function checkCode(
+  traces: readonly (readonly [instance: string, trace: Trace])[],
+  { code, commandCode }: VerifyOptions,
+): Promise<Finding[]> {
+  const modules = traces.filter(([, trace]) => !isCommand(trace));
+  const current = await code!([...new Set(modules.map(([, { stage }]) => stage))]);
+  return codeFindings(
+    traces,
+    (trace) => isCommand(trace) ? commandCode?.(trace) : current.get(trace.stage),
+  );
 }
 
 /** Which stages ran other code than theirs. */
@@ -157,93 +194,7 @@ function checkAgainst(
   report: Report,
 ): void {
   const name = lockName(index), where = `${name}, against the one given`;
-  const expected = lock(name), found = new TextDecoder().decode(files.get(name));
+  const expected = lock(name), found = textIn(files.get(name));
   if (expected !== undefined) compareLines(where, { expected, found, report });
   else report({ what: "lock", where, expected: "given", found: "no lock of this run" });
-}
-
-/** What is shown of a failure. */
-const MAX_LINES = 12;
-
-/** Runs a recorded instance again and compares what it leaves with its trace. */
-export async function repeat(
-  instance: string,
-  records: Records,
-  onProgress: (progress: StageProgress) => void = () => {},
-): Promise<Repeated> {
-  const trace = records.traces.get(instance)!;
-  const findings: Finding[] = [];
-  const differ = (where: string, expected: string, found: string) =>
-    findings.push({ what: "result", where: `${instance}, ${where}`, expected, found });
-  const failed = (found: string): Repeated => {
-    differ("run again", "possible", found.split("\n").slice(0, MAX_LINES).join("\n"));
-    return { instance, seconds: 0, outputs: [], findings };
-  };
-  if (isCommand(trace)) return failed("a program, which reproduce alone runs");
-  const missing = missingFor(trace, records);
-  if (missing.length > 0) return failed(`that it lacks ${missing.join(", ")}`);
-  try {
-    const made = await replay(trace, records, { onProgress });
-    // What it measured is another with every run; a lock holds no metric of such an instance.
-    const isTimed = ({ exactness }: OutputRecord) => exactness === "measured";
-    const timed = Object.values(trace.outputs).some(isTimed);
-    const outputs = Object.entries(trace.outputs).map(
-      ([name, record]): RepeatedOutput => {
-        const recorded = record.sha256;
-        const output = made.outputs[name];
-        if (output?.sha256 !== recorded && !isTimed(record)) {
-          const where = output === undefined ? "" : difference(recorded, output.files, records);
-          differ(`output ${name}${where}`, output?.sha256 ?? "nothing", recorded);
-        }
-        return { name, recorded, again: output?.sha256 };
-      },
-    );
-    for (const name of new Set([...Object.keys(trace.metrics), ...Object.keys(made.metrics)])) {
-      const [recorded, again] = [trace.metrics[name], made.metrics[name]];
-      if (recorded !== again && !timed) {
-        differ(`metric ${name}`, String(again ?? "none"), String(recorded ?? "none"));
-      }
-    }
-    return { instance, seconds: made.seconds, outputs, findings };
-  } catch (error) {
-    // Whatever is in the file may have led to it.
-    return failed(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** What an instance gives on another backend than the recorded one. */
-export interface Elsewhere {
-  readonly seconds: number;
-  /** Of each output that is JSON and in which numbers differ, the two furthest apart. */
-  readonly apart: readonly (Leaf<number> & { readonly output: string })[];
-  /** Of each metric. */
-  readonly metrics: readonly Leaf<number | undefined>[];
-}
-
-/**
- * Runs a recorded instance on another backend: what it leaves is close at best, and whether that is close
- * enough depends on what it is for.
- *
- * @throws {LockstepError} If it can't run there.
- */
-export async function repeatOn(
-  backend: Backend,
-  instance: string,
-  { records, onProgress }: {
-    readonly records: Records;
-    readonly onProgress: (progress: StageProgress) => void;
-  },
-): Promise<Elsewhere> {
-  const trace = records.traces.get(instance)!;
-  const { outputs, metrics, seconds } = await replay(trace, records, { backend, onProgress });
-  const apart = Object.entries(trace.outputs).flatMap(([output, { sha256 }]) => {
-    const [recorded, again] = [records.blob(sha256), outputs[output]?.files.get("")];
-    const leaf = recorded && again && furthest(recorded, again);
-    return leaf === undefined ? [] : [{ output, ...leaf }];
-  });
-  return {
-    ...{ seconds, apart },
-    metrics: Object.entries(trace.metrics)
-      .map(([at, recorded]) => ({ at, recorded, again: metrics[at] })),
-  };
 }

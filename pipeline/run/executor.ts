@@ -9,6 +9,7 @@ import type { Json } from "../key/canonical.ts";
 import type { BackendChoice, Platform } from "../key/platform.ts";
 import type { Ingredients } from "../key/ingredients.ts";
 import type { Backend, Command, StageProgress, Violation } from "../stage.ts";
+import type { Amounts, Share } from "./share.ts";
 
 /** In a folder of checkpoints: locked by the process that works there. */
 export const OWNER_FILE = ".owner";
@@ -73,6 +74,7 @@ export interface Execution {
   /** A folder, out of every task's reach, for what the runtime makes of modules. */
   readonly cache: string;
   readonly watch: Watch;
+  readonly share: Share;
   /** Asks the stage to stop; after a short grace it is ended. */
   readonly signal: AbortSignal;
 }
@@ -93,6 +95,8 @@ export interface Executor {
    * @throws {ConfigError} If that backend cannot be had.
    */
   platform(wanted: BackendChoice): Promise<Platform>;
+  /** What all tasks that run at a time may take together; known once the platform is. */
+  readonly limits: Amounts;
   /** Looks at what a command rests on where it would run, for its key. */
   examine(command: Command): Promise<Examined>;
   /**

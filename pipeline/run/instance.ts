@@ -18,6 +18,7 @@ import { writeCommandFiles } from "../store/command_code.ts";
 import { checkpointPath, makeFolder, type Workspace } from "../store/workspace.ts";
 import type { Executor, Metrics, Reach, Task, TaskInput, Watch } from "./executor.ts";
 import type { Scratch } from "./scratch.ts";
+import type { Share } from "./share.ts";
 import { requirePlatform } from "./same_platform.ts";
 
 /** Everything an instance is made from. */
@@ -33,6 +34,7 @@ export interface Order {
   readonly scratch: Pick<Scratch, "module" | "cache">;
   /** Mirror folder or base URL. */
   readonly mirror: string | undefined;
+  readonly share: Share;
 }
 
 /** The upstream instances of which an output is missing or damaged; damaged blobs are set aside. */
@@ -82,6 +84,7 @@ export async function makeInstance(
   const metrics = await executor.execute(task, {
     reach,
     cache: order.scratch.cache,
+    share: order.share,
     watch: { ...watch, platform: (found) => requirePlatform(stage, order.platform, found) },
     signal,
   });

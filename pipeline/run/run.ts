@@ -5,7 +5,7 @@
  * @module
  */
 import type { Bundle } from "../key/bundle_format.ts";
-import { explain, LockstepError } from "../errors.ts";
+import { explain, LockstepError, StageError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
 import {
@@ -24,6 +24,7 @@ import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
+import { needsOf, type Share } from "./share.ts";
 import { Slots } from "./slots.ts";
 import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
 import { keepCode } from "../store/code.ts";
@@ -72,6 +73,11 @@ export interface RunOutcome {
 
 /** The outputs of the instances an instance takes its inputs from. */
 type Upstream = (from: Instance) => Trace["outputs"];
+/** What an instance that is about to run is given. */
+interface Given {
+  readonly upstream: Upstream;
+  readonly share: Share;
+}
 type Ending = { readonly result: Result } | { readonly failed: string };
 
 /** Runs all instances of a graph for which the plan does not hold a result already. */
@@ -120,6 +126,30 @@ interface Begun {
   readonly clock: number;
 }
 
+/**
+ * A run's signal, or one that an instance's own time aborts besides, which begins now.
+ *
+ * @param o.share What it holds.
+ */
+function withinTime(
+  { name, node }: Instance,
+  { share, signal }: { readonly share: Share; readonly signal: AbortSignal },
+): Disposable & { readonly signal: AbortSignal } {
+  const { timeSeconds } = share;
+  if (timeSeconds === undefined) return { signal, [Symbol.dispose]() {} };
+  const over = new AbortController();
+  const goesOn = node.stage.checkpoints ? "; run again, and it goes on from its last state" : "";
+  const error = new StageError(
+    `Cannot finish ${name}: it may take no longer than the time of its stage's resources, ` +
+      `${timeSeconds} s${goesOn}`,
+  );
+  const timer = setTimeout(() => over.abort(error), timeSeconds * 1000);
+  return {
+    signal: AbortSignal.any([signal, over.signal]),
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
+
 const LOCK_POLL_MS = 50;
 /** How often an instance's inputs may turn out damaged before the disk is to blame. */
 const MAX_ATTEMPTS = 3;
@@ -146,7 +176,7 @@ class Runner {
     this.#results = results;
     this.#scratch = scratch;
     this.#options = options;
-    this.#slots = new Slots(options.jobs);
+    this.#slots = new Slots({ ...options.executor.limits, places: options.jobs });
     this.#signal = AbortSignal.any([options.signal, this.#failing.signal]);
   }
 
@@ -235,11 +265,15 @@ class Runner {
     if (decision.action === "cached") return this.#reuse(instance, decision);
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
+    const needs = needsOf(instance, this.#options.platform);
     for (let reported = false;; reported = true) {
       const ended = await this.#slots.use(
-        { urgency, alone },
-        () =>
-          this.#underLock(instance, decision, upstream).catch((error) => {
+        { urgency, alone, needs },
+        (adapters) =>
+          this.#underLock(instance, decision, {
+            upstream,
+            share: { ...needs, adapters },
+          }).catch((error) => {
             // While it has its place still: nothing may begin in it.
             this.#noteFailure(instance);
             throw error;
@@ -259,7 +293,7 @@ class Runner {
   async #underLock(
     instance: Instance,
     decision: Extract<Decision, { action: "run" }>,
-    upstream: Upstream,
+    given: Given,
   ): Promise<Set<Instance> | Owner> {
     const { planInput, store, workspace, claims } = this.#options;
     this.#signal.throwIfAborted();
@@ -271,8 +305,8 @@ class Runner {
         ? undefined
         : await outputsOf(instance, decision.key, planInput);
       if (typeof outputs === "object") return this.#reuse(instance, { key: decision.key, outputs });
-      const damaged = await damagedInputs(instance, upstream, store);
-      if (damaged.size === 0) await this.#make(instance, decision, upstream);
+      const damaged = await damagedInputs(instance, given.upstream, store);
+      if (damaged.size === 0) await this.#make(instance, decision, given);
       return damaged;
     } finally {
       lock.release();
@@ -288,7 +322,7 @@ class Runner {
   async #make(
     instance: Instance,
     { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
-    outputsOf: Upstream,
+    { upstream: outputs, share }: Given,
   ): Promise<void> {
     const { listener, store, workspace, executor, bundles, platform, mirror, pins } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
@@ -300,8 +334,9 @@ class Runner {
     const started = new Date();
     const clock = performance.now();
     const seen = new Map<string, string>();
+    using within = withinTime(instance, { share, signal: this.#signal });
     const order: Order = {
-      ...{ instance, key, bundle, platform, outputs: outputsOf, folder, scratch, mirror },
+      ...{ instance, key, bundle, platform, outputs, folder, scratch, mirror, share },
     };
     try {
       const made = await makeInstance(order, { store, workspace }, {
@@ -318,7 +353,7 @@ class Runner {
             listener({ event: "log", instance: instance.name, text });
           },
         },
-        signal: this.#signal,
+        signal: within.signal,
       });
       const { metrics } = made;
       const { put, seconds } = await this.#keep(order, made, { ingredients, seen, started, clock });

@@ -6,7 +6,7 @@
  * @module
  */
 import { join } from "node:path";
-import { lookAt, openFolders } from "../files.ts";
+import { lookAt, openFolders, removeTree } from "../files.ts";
 import { type Modules, writeModules } from "../store/code.ts";
 import { isHeld, isLocked, tryLock } from "../store/mutex.ts";
 import { tracePath } from "../store/traces.ts";
@@ -92,14 +92,4 @@ export async function dropCheckpoints(workspace: Workspace, key: string): Promis
   const states = [...Deno.readDirSync(folder)].filter(({ name }) => name !== OWNER_FILE);
   if (states.some(({ name }) => mtime(join(folder, name)) > done)) return;
   if (!await isLocked(folder, OWNER_FILE)) removeTree(folder);
-}
-
-/** Removes a file or a folder with all in it, also what a stage made read-only. */
-function removeTree(path: string): void {
-  try {
-    openFolders(path);
-    Deno.removeSync(path, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

@@ -5,12 +5,12 @@
  *
  * @module
  */
-import { type Ingredients, keyOf, platformName } from "../key/ingredients.ts";
+import { type Ingredients, platformName } from "../key/ingredients.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
-import type { Trace } from "./trace.ts";
+import { disagreements, isOutput, type Trace } from "./trace.ts";
 
 /** What a usual run keeps the same, or nobody chooses, and an execution can be given another of. */
 export const CIRCUMSTANCES = [
@@ -193,30 +193,12 @@ export function toCertificate(value: unknown): Certificate | undefined {
     isRecordOf(metrics, Number.isFinite) && Array.isArray(executions) &&
     executions.every((execution) => isExecution(execution, Object.keys(outputs))) &&
     // Where nothing was executed on the platform of the key, nothing is known.
-    executions.some(({ platform }) => platform === undefined) &&
-    isOfStage(ingredients, { stage, outputs });
-  // Its ingredients say what it is of, so they must be those of its key.
-  return isCertificate && keyOf(ingredients as Ingredients) === key
-    ? value as unknown as Certificate
-    : undefined;
-}
-
-/** Whether the ingredients of a key are of this stage, with these outputs and no others. */
-function isOfStage(
-  ingredients: Readonly<Record<string, unknown>>,
-  { stage, outputs }: { readonly stage: unknown; readonly outputs: object },
-): boolean {
-  const declared = Object.keys(ingredients).filter((name) => name.startsWith("outputs."));
-  return ingredients["stage"] === stage && declared.length === Object.keys(outputs).length &&
-    Object.entries(outputs).every(([name, { kind, exactness }]) =>
-      ingredients[`outputs.${name}`] === `${kind}, ${exactness}`
-    );
-}
-
-function isOutput(value: unknown): boolean {
-  return isRecord(value) && isDigest(value["sha256"]) &&
-    (value["kind"] === "file" || value["kind"] === "folder") &&
-    /^(exact|numeric|measured)$/.test(String(value["exactness"]));
+    executions.some(({ platform }) => platform === undefined);
+  if (!isCertificate) return undefined;
+  const certificate = value as unknown as Certificate;
+  // Its ingredients say what it is of.
+  const [problem] = disagreements(certificate);
+  return problem ? undefined : certificate;
 }
 
 function isExecution(value: unknown, names: readonly string[]): boolean {

@@ -4,18 +4,21 @@
  * ```text
  * # What "fusion" with profile "smoke" produces. Written by reproduce, checked by --locked.
  * train/short/wide/0  key=9c02…  weights=numeric:3f…  history=numeric:a1…  "F1"=0.93
- * latency/short/0  latency=measured
+ * latency/short/0  recipe=77b1…  latency=measured
  * ```
  *
  * Where an output is measured, the line has no key and no metric: what such an instance reads or
- * finds may be another with every run from scratch, and no result moved.
+ * finds may be another with every run from scratch, and no result moved. It has a recipe instead, of what
+ * is the same each time.
  *
  * @module
  */
+import { join } from "node:path";
 import { ConfigError } from "../errors.ts";
-import { lookAt, readText, UnreadableError } from "../files.ts";
+import { lookAt, readText, sortedEntries, UnreadableError } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
+import { recipesOf } from "./recipe.ts";
 import { writeAtomically } from "./sealed.ts";
 import type { Trace } from "./trace.ts";
 
@@ -29,6 +32,8 @@ export interface LockedOutput {
 export interface LockEntry {
   /** Absent where an output is measured. */
   readonly key?: Sha256;
+  /** There instead: see `recipe.ts`. */
+  readonly recipe?: Sha256;
   readonly outputs: Readonly<Record<string, LockedOutput>>;
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -50,7 +55,23 @@ export function isExperimentLock(name: string): boolean {
   return /^lock\/[^/]+\.lock$/.test(name) && !/^lock\/(deno|pins)\.lock$/.test(name);
 }
 
-/** The line of the lock for a trace. */
+/** The paths, `lock/…`, of the experiments' locks of a project. */
+export function lockNames(root: string): string[] {
+  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`).filter(
+    isExperimentLock,
+  );
+}
+
+/** The lock of a run. */
+export function lockOf(traces: ReadonlyMap<string, Trace>): Lock {
+  const recipeOf = recipesOf(traces);
+  return new Map([...traces].map(([instance, trace]) => {
+    const recipe = recipeOf(trace), entry = toEntry(trace);
+    return [instance, recipe === undefined ? entry : { recipe, ...entry }];
+  }));
+}
+
+/** The line of the lock for a trace, but for a recipe. */
 export function toEntry({ key, outputs, metrics }: Trace): LockEntry {
   const locked = Object.entries(outputs).map(([name, { exactness, sha256 }]) =>
     [name, exactness === "measured" ? { exactness } : { exactness, sha256 }] as const
@@ -64,7 +85,7 @@ function isMeasured({ outputs }: Pick<LockEntry, "outputs">): boolean {
 }
 
 /** Names that are written as they are; any other is quoted as JSON does. */
-const PLAIN_NAME = /^(?!key$)[a-z][\w.]*$/;
+const PLAIN_NAME = /^(?!(?:key|recipe)$)[a-z][\w.]*$/;
 // deno-lint-ignore no-control-regex
 const PLAIN_INSTANCE = /^[^#"\s\0-\x1f\x7f][^"\s\0-\x1f\x7f]*$/;
 
@@ -74,10 +95,11 @@ function quote(name: string, plain: RegExp): string {
 
 /** The text of a lock file. Measured outputs are named without a digest: theirs means nothing. */
 export function formatLock(run: { experiment: string; profile: string }, lock: Lock): string {
-  const lines = [...lock].map(([instance, { key, outputs, metrics }]) =>
+  const lines = [...lock].map(([instance, { key, recipe, outputs, metrics }]) =>
     [
       quote(instance, PLAIN_INSTANCE),
       ...(key === undefined ? [] : [`key=${key}`]),
+      ...(recipe === undefined ? [] : [`recipe=${recipe}`]),
       ...sorted(outputs).map(([name, { exactness, sha256 }]) =>
         `${quote(name, PLAIN_NAME)}=${
           exactness === "measured" ? exactness : `${exactness}:${sha256}`
@@ -142,7 +164,7 @@ function parseLine(line: string, fail: (problem: string) => never): [string, Loc
   };
   INSTANCE.lastIndex = 0;
   const instance = unquote(INSTANCE.exec(line)?.[0] ?? fail("it must begin with an instance"));
-  const keys: Sha256[] = [];
+  const made: { key?: Sha256; recipe?: Sha256 } = {};
   const outputs = new Map<string, LockedOutput>();
   const metrics = new Map<string, number>();
   for (let at = INSTANCE.lastIndex; at < line.length; at = FIELD.lastIndex) {
@@ -151,17 +173,17 @@ function parseLine(line: string, fail: (problem: string) => never): [string, Loc
       fail(`"${line.slice(at).trim()}" must be name=value after two spaces`);
     const field = unquote(written);
     const [, exactness, digest = ""] = /^(exact|numeric):(.*)$/.exec(value) ?? [];
-    if (written === "key" && isSha256(value)) keys.push(value);
+    if ((written === "key" || written === "recipe") && isSha256(value)) made[written] = value;
     else if (value === "measured") outputs.set(field, { exactness: value });
     else if (exactness !== undefined && isSha256(digest)) {
       outputs.set(field, { exactness: exactness as Exactness, sha256: digest });
     } else if (/^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(value)) metrics.set(field, Number(value));
-    else fail(`"${written}=${value}" must be key=, output=kind:digest or metric=number`);
+    else fail(`"${written}=${value}" must be key=, recipe=, output=kind:digest or metric=number`);
   }
   const entry = { outputs: Object.fromEntries(outputs), metrics: Object.fromEntries(metrics) };
-  const [key] = keys;
-  if (key === undefined && !isMeasured(entry)) fail("it has no key");
-  return [instance, key === undefined ? entry : { key, ...entry }];
+  const named = isMeasured(entry) ? "recipe" : "key";
+  if (made[named] === undefined) fail(`it has no ${named}`);
+  return [instance, { ...made, ...entry }];
 }
 
 /** Writes a lock file if its content changed; says whether it did. */

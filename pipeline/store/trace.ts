@@ -6,7 +6,7 @@
 import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
 import type { Exactness } from "../stage.ts";
 import type { Unlike } from "../event.ts";
-import type { Ingredients } from "../key/ingredients.ts";
+import { type Ingredients, keyOf } from "../key/ingredients.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isPlainPath } from "../files.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "./shape.ts";
@@ -106,6 +106,41 @@ export function unlikeResults(first: Trace, again: Trace): Unlike[] {
   return found.filter(({ first, again }) => first !== again);
 }
 
+/** A place in which a record is not what the ingredients of its key say. */
+export interface Disagreement {
+  readonly what: "key" | "stage" | "outputs";
+  readonly where: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** Where a record and its ingredients disagree: they must give its key, and say its stage and outputs. */
+export function* disagreements(
+  { key, stage, ingredients, outputs }: Pick<Trace, "key" | "stage" | "ingredients" | "outputs">,
+): Generator<Disagreement> {
+  const given = keyOf(ingredients);
+  if (given !== key) {
+    yield { what: "key", where: "key from its ingredients", expected: given, found: key };
+  }
+  const declared = ingredients["stage"];
+  if (declared !== stage) {
+    yield { what: "stage", where: "stage", expected: declared ?? "an ingredient", found: stage };
+  }
+  const made: ReadonlyMap<string, string> = new Map(
+    Object.entries(outputs).map(([name, { kind, exactness }]) =>
+      [`outputs.${name}`, `${kind}, ${exactness}`] as const
+    ),
+  );
+  for (const [where, found] of made) {
+    const expected = ingredients[where] ?? "an ingredient";
+    if (expected !== found) yield { what: "outputs", where, expected, found };
+  }
+  for (const where of Object.keys(ingredients)) {
+    if (!where.startsWith("outputs.") || made.has(where)) continue;
+    yield { what: "outputs", where, expected: "an output", found: "none" };
+  }
+}
+
 /** A folder's content: relative path to digest and size, sorted by path. */
 export type Manifest = Readonly<
   Record<string, { readonly sha256: Sha256; readonly bytes: number }>
@@ -172,7 +207,8 @@ export function toOutputs(text: string): Trace["outputs"] | undefined {
   return isRecordOf(value, isOutput) ? value as Trace["outputs"] : undefined;
 }
 
-function isOutput(value: unknown): boolean {
+/** Whether a parsed value is an output of a trace. */
+export function isOutput(value: unknown): boolean {
   return isRecord(value) && isDigest(value["sha256"]) && isCount(value["bytes"]) &&
     (value["kind"] === "file" || value["kind"] === "folder") &&
     /^(exact|numeric|measured)$/.test(String(value["exactness"]));

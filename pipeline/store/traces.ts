@@ -5,7 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { type Catalog, toRow, wrongFields } from "./catalog.ts";
-import { entriesBelow, lookAt, readText, sameStat } from "../files.ts";
+import { entriesBelow, type Entry, lookAt, readText, sameStat } from "../files.ts";
 import { LockstepError } from "../errors.ts";
 import { canonicalJson } from "../key/canonical.ts";
 import { isSha256, type Sha256, sha256 } from "../key/hash.ts";
@@ -117,6 +117,15 @@ function readTrace(workspace: Workspace, key: Sha256): Trace | undefined {
     workspace.setAside(path, error.message);
     return undefined;
   }
+}
+
+/** Whose trace a file below `traces/` holds, by its name, and whether a further one; `undefined` of others. */
+export function traceFile(
+  { subfolder, name }: Pick<Entry, "subfolder" | "name">,
+): { readonly key: Sha256; readonly isOther: boolean } | undefined {
+  const [, rest = "", other] = /^([0-9a-f]{62})(\.[0-9a-f]+)?\.json$/.exec(name) ?? [];
+  const key = subfolder + rest;
+  return isSha256(key) ? { key, isOther: other !== undefined } : undefined;
 }
 
 /**

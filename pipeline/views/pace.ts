@@ -48,13 +48,12 @@ interface Running {
 export class Pace {
   readonly #stages = new Map<string, Stage>();
   readonly #running = new Map<string, Running>();
-  #jobs = 1;
 
   /** Takes note of an event. */
   take(event: Event, at: number): void {
     switch (event.event) {
       case "plan":
-        return this.expect(event.stages, event.jobs);
+        return this.expect(event.stages);
       case "started":
         return this.#start(event, at);
       case "progress": {
@@ -81,8 +80,7 @@ export class Pace {
   }
 
   /** Begins with what is expected of each stage. */
-  expect(stages: readonly ExpectedStage[], jobs: number): void {
-    this.#jobs = jobs;
+  expect(stages: readonly ExpectedStage[]): void {
     for (const stage of stages) this.#stages.set(stage.stage, begin(stage));
   }
 
@@ -125,7 +123,7 @@ export class Pace {
   #wallClock(stage: Stage, seconds: number, now: number): number {
     const running = [...this.#running.values()].filter((one) => one.stage === stage);
     const work = sum(running, (one) => leftOf(one, seconds, now)) + stage.waiting * seconds;
-    return stage.alone ? work : work / Math.min(this.#jobs, stage.left);
+    return stage.alone ? work : work / Math.min(stage.atOnce, stage.left);
   }
 
   /** What this run shows of a stage. */

@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { Counter } from "../../models/random.ts";
 import { ChunkedArray, GrowingArray } from "../../data/growing.ts";
+import { DataError } from "../../data/lines.ts";
 import { bytesOf, textOf } from "../../data/text_bytes.ts";
 import { WordNumbers } from "../../data/vocabulary.ts";
 
@@ -112,6 +113,42 @@ Deno.test("only the first words up to the limit are kept, all are counted", () =
   assertEquals(numbers.add({ count: true, limit: 2, into }), 5);
   assertEquals(Array.from(into.drain(), (piece) => [...piece]).flat(), [0, 1]);
   assertEquals(numbers.vocabulary({ minFrequency: 1, maxSize: 9 }).words, ["c", "a", "b"]);
+});
+
+Deno.test("kept numbers become their words' ids, those of no word the unknown word's", () => {
+  const numbers = new WordNumbers({ lowercase: false });
+  // Words enough that numbers take one, two and three bytes.
+  const texts = Array.from(
+    { length: 300 },
+    (_, i) => Array.from({ length: i * 2 }, (_, j) => `w${(i * j * 7919) % 20_000}`),
+  );
+  const into = new ChunkedArray(4096);
+  for (const text of texts) {
+    numbers.read(bytesOf(text.join(" ")));
+    const length = numbers.add({ count: true, limit: 500, into });
+    if (length === 0) into.append(Uint32Array.of(0xffffffff));
+  }
+  const { words, ids } = numbers.vocabulary({ minFrequency: 3, maxSize: 1e6 });
+  const found = Array.from(numbers.idsOf(into, ids), (piece) => [...piece]).flat();
+  const known = new Map(words.map((word, i) => [word, i + 2]));
+  const expected = texts.flatMap((text) =>
+    text.length === 0 ? [1] : text.slice(0, 500).map((word) => known.get(word) ?? 1)
+  );
+  // Joined, since to show where long arrays differ takes more memory than there is.
+  assertEquals(found.join(" ") === expected.join(" "), true);
+  assertEquals([...numbers.idsOf(into, ids)], [], "they are given once");
+});
+
+Deno.test("a table of words that is full is one clear error", () => {
+  const numbers = new WordNumbers({ lowercase: true, maxBytes: 1 << 20 });
+  const error = assertThrows(
+    () => {
+      for (let i = 0; i < 1e6; i++) add(numbers, `w${i}`);
+    },
+    DataError,
+    "Cannot number the words: the table of words must take at most 1048576 bytes, and ",
+  );
+  assertMatch(error.message, / \d{4,} different words fill it; take fewer documents by "subset"$/);
 });
 
 /** Characters that lower-casing, whitespace or UTF-8 treat in a way of their own. */

@@ -88,7 +88,8 @@ async function strictCase(name: string, mirror: string): Promise<StrictCase> {
   const { stage, params } = paramsOf(`train/${instance}`);
   return {
     name,
-    source: download.settle!(wanted, { mirror, grid: {} }).source.name,
+    source:
+      download.settle!(wanted, { mirror, at: {}, grid: {}, exclude: [], each: {} }).source.name,
     tokenize: paramsOf(`tokenize/${dataset}`).params,
     ...(embeddingScale === undefined ? {} : { embeddingScale }),
     stage,

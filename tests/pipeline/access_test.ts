@@ -366,3 +366,10 @@ for (const mode of ["0o555", "0o000"]) {
     assertEquals((await project.run(["audit"])).code, 0);
   });
 }
+
+Deno.test("folders may have any name: a comma, spaces, quotes, a percent sign", async () => {
+  using project = toyProject();
+  const outputs = project.path("a, b%20 'c' \"d\" é/out");
+  const ended = await project.run(["reproduce", "--outputs", outputs]);
+  assertEquals(ended.code, 0, ended.stdout + ended.stderr);
+});

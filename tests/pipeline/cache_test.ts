@@ -3,6 +3,7 @@ import { lookAt } from "../../pipeline/files.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
+import type { LatestRun } from "../../pipeline/store/latest.ts";
 import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { CacheServer } from "../rig/cache_server.ts";
 import { projectAt, recallHere, reproduceHere } from "../rig/in_process.ts";
@@ -52,6 +53,11 @@ function tracesOf({ content }: CacheServer): [path: string, trace: Trace][] {
   ]);
 }
 
+/** The record of a project's latest run. */
+function recordIn(project: TestProject): LatestRun {
+  return unseal(project.read("outputs/store/runs/toy.smoke.json"), "it") as LatestRun;
+}
+
 Deno.test("a second clone reproduces from the cache alone, and fetches only what it publishes", async () => {
   await using server = new CacheServer();
   using first = toyProject();
@@ -82,6 +88,12 @@ Deno.test("a second clone reproduces from the cache alone, and fetches only what
     unwrapped(exported.stderr),
     /came from http:\S+, and the artifact was not fetched; run/,
   );
+  for (const format of ["crate", "slsa", "sbom"]) {
+    const { code, stderr } = await second.run(["export", "--format", format, "--to", format]);
+    assertEquals(code, 1);
+    assertMatch(unwrapped(stderr), /came from http:\S+, and .* not fetched; run "deno task pull"/);
+    assertEquals(lookAt(second.path(format)), undefined);
+  }
 
   const begun = `outputs/store/incoming/${"0".repeat(64)}`;
   second.write(begun, "the beginning of something");
@@ -270,6 +282,49 @@ Deno.test("push puts a run there, pull fetches all of it, and then nothing is mi
   assertEquals(await second.executed(), []);
   const audit = await second.run(["audit", "--json"]);
   assertStringIncludes(audit.stdout, '"elsewhere":0');
+});
+
+Deno.test("a run that was pulled whole is recorded: bundle, export and audit need no other one", async () => {
+  await using server = await filled();
+  using made = toyProject();
+  await made.executed();
+  using project = toyProject();
+  const env = { LOCKSTEP_CACHE: server.url };
+  const records = () => [...Deno.readDirSync(project.path("outputs/store/runs"))];
+  await project.run(["pull", "--only", "word"], env);
+  assertEquals(records(), [], "a part of a run is none");
+  project.write("lock/toy.smoke.lock", made.read("lock/toy.smoke.lock"));
+  const pulled = await project.run(["pull"], env);
+  assertStringIncludes(unwrapped(pulled.stdout), "recorded as the latest run of toy.smoke");
+  const { keys, lock } = recordIn(project);
+  assertEquals({ keys, lock }, (({ keys, lock }) => ({ keys, lock }))(recordIn(made)));
+  assertEquals(lock, sha256(project.read("lock/toy.smoke.lock")));
+  for (
+    const args of [
+      ["bundle"],
+      ...["crate", "slsa", "sbom"].map((format) => ["export", "--format", format, "--to", format]),
+      ["export", "word/ann", "--to", "ann.txt"],
+      ["audit"],
+    ]
+  ) {
+    const { code, stdout, stderr } = await project.run(args);
+    assertEquals(code, 0, `${args}: ${stdout}${stderr}`);
+  }
+  assertEquals((await project.run(["verify", "toy.smoke.audit.tar"])).code, 0);
+  assertEquals(await project.executed(), []);
+  assertEquals(
+    project.read("outputs/toy.smoke/report/page.txt"),
+    made.read("outputs/toy.smoke/report/page.txt"),
+  );
+
+  // Nor is one of which something could not be had.
+  const [page] = tracesOf(server).flatMap(([, { outputs }]) => outputs["page"] ?? []);
+  server.content.delete(`/cas/${page!.sha256}`);
+  using partial = toyProject();
+  const lacking = await partial.run(["pull", "--json"], env);
+  assertEquals(lacking.code, 1);
+  assertStringIncludes(lacking.stdout, '"recorded":false');
+  assertEquals([...Deno.readDirSync(partial.path("outputs/store/runs"))], []);
 });
 
 Deno.test("pull and plan say that a cache can't be reached, and pull fails", async () => {

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../rig/temporary.ts";
 const ignore = !await hasCage();
 const SECRET = "lockstep-secret-4711";
 
-/** What is outside of every cage, and what attempts are told of it. */
+/** What is outside of every cage, and what attempts know of it. */
 interface Outside {
   readonly variables: Readonly<Record<string, string>>;
   readonly folder: string;

@@ -110,6 +110,7 @@ Deno.test("plan prints what stages say of themselves, as lines or as a table, an
       title: title + " of seeds " + grid.seed,
       columns: ["claim", "chance"],
       rows: inputs.states[0].at.slice(0, 2).map(({ name, seed }) => [name + seed, "0." + seed]),
+      notes: ["Of the others nothing is known."],
     };
   },
   inputs: {`,
@@ -128,6 +129,7 @@ Deno.test("plan prints what stages say of themselves, as lines or as a table, an
     "  claim  chance",
     "  ann1      0.1",
     "  ann2      0.2",
+    "  Of the others nothing is known.",
     "",
   ];
   const printed = await lines(project, "plan");

@@ -72,6 +72,16 @@ Deno.test("diff groups what re-ran by the ingredient that changed, and names fig
   assertStringIncludes(text.stdout, "steps/ann/1  value  40 → 67   +27");
 });
 
+Deno.test("a figure that moved is one row, to six digits, however long its instance's name", async () => {
+  using project = toyProject();
+  const name = `steps/${"long".repeat(20)}`;
+  for (const [file, value] of [["a.lock", 0.7729367256164551], ["b.lock", 0.25]] as const) {
+    project.write(file, `# x\n${name}  key=${"0".repeat(64)}  loss_nats=${value}\n`);
+  }
+  const { stdout } = await project.run(["diff", "a.lock", "b.lock"]);
+  assertStringIncludes(stdout, `\n  ${name}  loss_nats  0.772937 → 0.25  -0.522937\n`);
+});
+
 Deno.test("diff shows a change that was cut off, and what did not run for it", async () => {
   using project = toyProject();
   await project.executed();

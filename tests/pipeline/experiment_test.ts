@@ -232,6 +232,41 @@ profiles: { p: {} }
   assertEquals(params(load(gridded, { stages }).graph, "make/1"), { choices: ["a", "1", "2"] });
 });
 
+Deno.test("what settles params knows where they are, what is left out and what feeds each input", () => {
+  const settled = defineStage({
+    name: "gathering",
+    params: z.strictObject({ known: z.unknown() }),
+    inputs: { all: { many: true } },
+    outputs: { out: file },
+    settle: (_, { mirror: _mirror, ...known }) => ({ known }),
+  });
+  const make = defineStage({
+    name: "make",
+    params: z.strictObject({}),
+    inputs: {},
+    outputs: { out: file },
+  });
+  const { graph } = load(
+    `experiment: x
+grid: { seed: [1, 2], arm: [a, b] }
+exclude: [{ arm: b, seed: [1] }]
+stages:
+  make: { each: [seed, arm] }
+  gathering: { each: [arm], inputs: { all: make.out }, params: { known: 0 } }
+profiles: { p: {} }
+`,
+    { stages: [settled as Stage, make as Stage] },
+  );
+  assertEquals(params(graph, "gathering/b"), {
+    known: {
+      at: { arm: "b" },
+      grid: { arm: ["a", "b"], seed: ["1", "2"] },
+      exclude: [{ arm: ["b"], seed: ["1"] }],
+      each: { all: [["seed", "arm"]] },
+    },
+  });
+});
+
 Deno.test("the editor's schema in experiments/ is the one this program would write", async () => {
   const { editorSchema } = await import("../../pipeline/config/schema.ts");
   const { project } = await import("../../main.ts");

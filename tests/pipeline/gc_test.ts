@@ -67,7 +67,7 @@ async function replaced(): Promise<TestProject> {
   return project;
 }
 
-Deno.test("gc lists what goes by stage and bytes, removes nothing unless told to, then just that", async () => {
+Deno.test("gc lists what goes by stage and bytes, removes nothing unless asked, then just that", async () => {
   using project = await replaced();
   const before = filesOf(project);
   const { items } = await gc(project);
@@ -295,7 +295,7 @@ Deno.test("results that came from a cache are kept without what was not fetched 
   await audited(second);
   // What is not here is not described; what was fetched of it is.
   const early = await second.run(["export", "--format", "sbom", "--to", "bom.json"]);
-  assertStringIncludes(early.stderr, '"deno task pull" where it came from a cache');
+  assertStringIncludes(early.stderr, 'run "deno task pull" with the same experiment');
   assertEquals((await second.run(["pull", ...cache])).code, 0);
   assertEquals((await gc(second, "--delete")).items, []);
   assertEquals((await second.run(["export", "--format", "sbom", "--to", "bom.json"])).code, 0);

@@ -5,6 +5,8 @@ import { describeMachine } from "../../pipeline/key/machine.ts";
 import { streamKey, words } from "../../models/random.ts";
 import { compareWithLock, countResults } from "../../pipeline/store/lock_comparison.ts";
 import { formatLock, type Lock, type LockEntry, parseLock } from "../../pipeline/store/lockfile.ts";
+import { recipesOf } from "../../pipeline/store/recipe.ts";
+import type { Exactness } from "../../pipeline/stage.ts";
 import { type TestProject, toyProject, writeStage } from "../rig/project.ts";
 
 const RUN = { experiment: "toy", profile: "smoke" };
@@ -30,6 +32,7 @@ Deno.test("any name of an instance or a metric comes back from a lock as it was"
       "\t",
       "#",
       "key",
+      "recipe",
     ],
     ...["\0", "\x7f", "\u2028", "\ufeff", "\u00a0", "é", "😀", "\ud800", "__proto__", "measured"],
     ...["exact:", "constructor", "\\n", "1e3", "-", "/", ".", sha256("x")],
@@ -157,7 +160,10 @@ Deno.test("the lock of what is measured is the same after every run from scratch
   const first = await project.run(["reproduce"]);
   assertStringIncludes(first.stdout, "lock/toy.smoke.lock: 10 results are locked; commit the file");
   const lock = project.read(LOCK);
-  assertStringIncludes(lock, "\nsum  seconds=measured\ntime/ann  seconds=measured\n");
+  assertMatch(
+    lock,
+    /\nsum {2}recipe=\w{64} {2}seconds=measured\ntime\/ann {2}recipe=\w{64} {2}seconds=measured\n/,
+  );
   Deno.removeSync(project.path("outputs"), { recursive: true });
   const again = await project.run(["reproduce"]);
   assertEquals(project.read(LOCK), lock);
@@ -169,6 +175,87 @@ Deno.test("the lock of what is measured is the same after every run from scratch
   const missing = await project.run(["reproduce", "--locked"]);
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.stdout, "time/ann is in the lock, and the run has no such instance");
+});
+
+Deno.test("a recipe moves with code, params and inputs of what is measured, and with nothing else", async () => {
+  using project = toyProject();
+  addMeasuring(project);
+  await project.executed();
+  const recipes = () =>
+    new Map(
+      [...parseLock(project.read(LOCK), LOCK)].flatMap(([instance, { recipe }]) =>
+        recipe === undefined ? [] : [[instance, recipe] as const]
+      ),
+    );
+  let before = recipes();
+  assertEquals([...before.keys()], ["sum", "time/ann", "time/bob"]);
+  const moved = async (edit: () => void) => {
+    edit();
+    await project.executed();
+    const now = recipes();
+    const names = [...now].flatMap(([name, recipe]) => recipe === before.get(name) ? [] : [name]);
+    before = now;
+    return names;
+  };
+  const wiring = "experiments/toy/experiment.yaml", time = "  time: { each: [name] }";
+  assertEquals(
+    await moved(() => project.edit("stages/time.run.ts", "String(", "// the clock\n String(")),
+    [],
+  );
+  const param = "const params = z.strictObject({ rate: z.int().default(1) });";
+  const none = "const params = z.strictObject({});";
+  assertEquals((await moved(() => project.edit("stages/time.ts", none, param))).length, 3);
+  const own = "  time: { each: [name], params: { rate: 2 } }";
+  assertEquals(await moved(() => project.edit(wiring, time, own)), ["time/ann", "time/bob"]);
+  const read = "sum: { stage: time, inputs: { seconds: [time.seconds, word.text] } }";
+  const now = () =>
+    project.edit(wiring, "sum: { stage: time, inputs: { seconds: time.seconds } }", read);
+  assertEquals(await moved(now), ["sum"]);
+  assertEquals(await moved(() => project.edit(wiring, "text: Ann", "text: Eve")), ["sum"]);
+  const code = () => project.edit("stages/time.run.ts", 'metric("seconds"', 'metric("minutes"');
+  assertEquals((await moved(code)).length, 3);
+});
+
+Deno.test("a lock without recipes is refused, and the next run writes it again", async () => {
+  using project = toyProject();
+  addMeasuring(project);
+  await project.executed();
+  const lock = project.read(LOCK);
+  project.write(LOCK, lock.replaceAll(/ {2}recipe=\w{64}/g, ""));
+  const checked = await project.run(["reproduce", "--locked"]);
+  assertEquals(checked.code, 2, checked.stderr);
+  assertStringIncludes(checked.stderr, `${LOCK}:7: not a lock line: it has no recipe`);
+  assertEquals((await project.run(["reproduce"])).code, 0);
+  assertEquals(project.read(LOCK), lock);
+});
+
+Deno.test("of a recipe the machine is no part, nor what was measured", () => {
+  const digests = (["a", "b", "c", "exact"] as const).map((text) => sha256(text));
+  const [a, b, c, exact] = digests as [Sha256, Sha256, Sha256, Sha256];
+  const traceOf = (ingredients: Record<string, string>, made: Sha256, exactness: Exactness) => ({
+    ...{ key: sha256("key"), instance: "x", stage: "x", run: "x.y", ingredients, sources: {} },
+    ...{ metrics: {}, started: "", seconds: 0, machine: {} },
+    outputs: { text: { sha256: made, bytes: 1, kind: "file" as const, exactness } },
+  });
+  const recipeOf = (own: Record<string, string>, others: Record<string, [Sha256, Exactness]>) => {
+    const trace = traceOf({ stage: "x", code: c, ...own }, sha256("own"), "measured");
+    const made = Object.entries(others).map(([instance, [digest, exactness]]) =>
+      [instance, traceOf({ stage: "y", code: c }, digest, exactness)] as const
+    );
+    return recipesOf(new Map([["x", trace], ...made]))(trace);
+  };
+  const one = recipeOf({ machine: "M1", "inputs.i": a }, { "time/0": [a, "measured"] });
+  const same = recipeOf({ machine: "M2", "inputs.i": b }, { "time/1": [b, "measured"] });
+  assertEquals(one, same);
+  const differing = [
+    recipeOf({ "inputs.i": a }, { "other/0": [a, "measured"] }),
+    recipeOf({ "inputs.j": a }, { "time/0": [a, "measured"] }),
+    recipeOf({ "inputs.i": exact }, { "time/0": [exact, "exact"] }),
+    recipeOf({ "inputs.i": a }, { "time/0": [a, "measured"], "word/0": [a, "exact"] }),
+    recipeOf({ "inputs.i": b }, { "time/0": [b, "exact"] }),
+    recipeOf({ "inputs.i": "measured" }, { "time/0": [b, "exact"] }),
+  ];
+  assertEquals(new Set([one, ...differing]).size, differing.length + 1);
 });
 
 Deno.test("one stage serves exact and measured inputs: of timings it locks nothing and is keyed by machine", async () => {
@@ -183,7 +270,10 @@ Deno.test("one stage serves exact and measured inputs: of timings it locks nothi
   await project.executed();
   const lines = project.read(LOCK).split("\n");
   const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name}  `))!;
-  assertEquals(lineOf("of_time"), "of_time  page=measured  parts=measured");
+  assertMatch(
+    lineOf("of_time"),
+    /^of_time {2}recipe=\w{64} {2}page=measured {2}parts=measured$/,
+  );
   assertMatch(
     lineOf("of_word"),
     /^of_word {2}key=\w{64} {2}page=exact:\w{64} {2}parts=exact:\w{64}$/,

@@ -45,6 +45,7 @@ function simulate(
     instances: going.seconds.length,
     seconds: mean(o.earlier(going)),
     alone: going.alone ?? false,
+    atOnce: o.jobs,
   }));
   pace.take({ ...PLAN, jobs: o.jobs, stages }, 0);
   const shown: [number, number | undefined][] = [];
@@ -154,7 +155,7 @@ Deno.test("with exact earlier runs what is left is right within a third from the
 
 Deno.test("a resumed training's pace is that of this run, not of what it found done", () => {
   const pace = new Pace();
-  const stages = [{ stage: "train", instances: 1, seconds: null, alone: false }];
+  const stages = [{ stage: "train", instances: 1, seconds: null, alone: false, atOnce: 1 }];
   pace.take({ ...PLAN, jobs: 1, instances: 1, stages }, 0);
   const started = { event: "started", instance: "train/1", key: "", reason: "" } as const;
   pace.take({ ...started, estimateSeconds: null }, 0);

@@ -198,6 +198,37 @@ Deno.test("a server that says yes to everything, and not how much it has, is giv
   assertEquals(server.content.get(PATH), CONTENT);
 });
 
+Deno.test("a login page that says yes to everything has taken no result", async () => {
+  await using server = new CacheServer();
+  const page = "<!doctype html><title>Welcome</title>";
+  for (const answer of [() => new Response(page), () => new Response(null)]) {
+    server.misbehave = answer;
+    const { cache, notes } = await cacheAt(server.url);
+    assertEquals(await cache.putTrace(TRACE), "failed");
+    assertMatch(notes.join(), /did not take a result: it said that it took a result, and has/);
+  }
+  // It may come in between.
+  server.misbehave = ({ method }) => method === "PUT" ? new Response(page) : undefined;
+  const { cache, notes } = await cacheAt(server.url);
+  assertEquals(await cache.putTrace(TRACE), "failed");
+  assertMatch(notes.join(), /and does not have it/);
+});
+
+Deno.test("a file that an S3 server takes only in parts is named before anything is sent", async () => {
+  await using server = new CacheServer();
+  const { cache, notes } = await cacheAt("s3://bucket", {}, { AWS_ENDPOINT_URL: server.url });
+  // Amazon's limit for one PUT is 5 GiB.
+  const blob = { sha256: sha256("large"), bytes: 5 * 1024 ** 3 + 1 };
+  assertEquals(await cache.putBlob(blob, newFile()), "failed");
+  assertEquals(server.asked, []);
+  assertEquals(notes.length, 1);
+  assertMatch(notes[0]!, /s3:\/\/bucket takes no file of more than 5368709120 bytes/);
+  const plain = await cacheAt(server.url);
+  const headers = { "content-length": String(blob.bytes) };
+  server.misbehave = () => new Response(null, { headers });
+  assertEquals(await plain.cache.putBlob(blob, newFile()), "there", "others have no such limit");
+});
+
 Deno.test("two who send the first trace of a key at once leave one of them there", async () => {
   await using server = new CacheServer();
   // A server that knows no conditions on what it writes says so.

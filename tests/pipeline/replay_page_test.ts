@@ -7,7 +7,7 @@
 import axe from "axe-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
-import { pack, unpack } from "../../pipeline/replay/page/material.ts";
+import { choicesOf, pack, unpack } from "../../pipeline/replay/page/material.ts";
 import { replayPage } from "../../pipeline/replay/page/page.ts";
 import { inspect } from "../../pipeline/replay/verify.ts";
 import { type Browser, type Look, startBrowser } from "../rig/browser.ts";
@@ -117,7 +117,8 @@ Deno.test("a page holds what its instances need, says its size, and is of the sa
   assertMatch(stdout, /^2 of 7 instances, 0\.\d MB\nwrote .*a\.html\n$/);
   const page = project.read("a.html");
   assertEquals(await pageBy(project, "steps/ann"), page);
-  const { findings, index } = inspect(await materialOf(page));
+  const choices = choicesOf(["steps/ann/1", "steps/ann/2"]);
+  const { findings, index } = inspect(await materialOf(page), { choices });
   assertEquals(findings, []);
   // With what they came from, and nothing else.
   assertEquals(Object.keys(index!.instances), ["steps/ann/1", "steps/ann/2", "word/ann"]);

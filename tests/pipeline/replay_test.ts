@@ -226,7 +226,7 @@ Deno.test("paths without Node are made and parted as Node does", () => {
   }
 });
 
-Deno.test("text in UTF-8 is told from other bytes as Node does", () => {
+Deno.test("text in UTF-8 is distinguished from other bytes as Node does", () => {
   const number = numbersOf("utf-8");
   const texts = ["", "a", "é", "€", "𝄞", "\ufeff", "\0"].map((text) =>
     new TextEncoder().encode(text)

@@ -8,12 +8,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
 import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
-import { readTar, tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
-import { seal } from "../../pipeline/store/sealed.ts";
+import { recordBytes } from "../../pipeline/replay/record.ts";
+import { readTar } from "../../pipeline/replay/tar.ts";
 import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
-import { Forger } from "../rig/forge.ts";
+import { Forger, relisted } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -204,31 +204,6 @@ Deno.test("300 random alterations of bytes are all found, without running anythi
     assert(found.every((each) => findingText(each).length > 20), `trial ${trial}`);
   }
 });
-
-/** The file with other files in it, and an index that lists them with their digests, or another index. */
-function relisted(
-  file: Uint8Array<ArrayBuffer>,
-  edit: (files: Map<string, Uint8Array>) => void,
-  other?: unknown,
-): Uint8Array<ArrayBuffer> {
-  const { index, files: held } = readAuditFile(file);
-  const files = new Map<string, Uint8Array>(held);
-  edit(files);
-  const digests = [...files].map(([name, content]) => [name, sha256(content)] as const);
-  const listed = other ?? { ...index, files: Object.fromEntries(digests) };
-  const text = new TextEncoder().encode(seal(listed));
-  const all = [["audit.json", text] as const, ...files];
-  const parts = all.flatMap(([name, content]) => [
-    ...[tarHeader(name, content.length), content, tarPadding(content.length)],
-  ]);
-  return joined([...parts, tarEnd()]);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
-  return whole;
-}
 
 /** What is altered by a hand that makes digests agree, and the words by which it must be found. */
 const FORGERIES: Readonly<
@@ -422,7 +397,7 @@ Deno.test("a run's certificates go with it, and must be of its results", async (
   const text = (await findings(relisted(file, (all) => {
     const edited = new TextDecoder().decode(all.get(own)).split("\nsha256")[0]!;
     const certificate = JSON.parse(edited.replaceAll(/"bytes": \d+/g, '"bytes": 1')) as object;
-    all.set(own, new TextEncoder().encode(seal({ ...certificate, metrics: { value: 1 } })));
+    all.set(own, recordBytes({ ...certificate, metrics: { value: 1 } }));
     all.set(`certificates/${"0".repeat(64)}.json`, files.get(own)!);
   }))).map(findingText).join("\n");
   assertStringIncludes(
@@ -503,7 +478,7 @@ Deno.test("400 random edits of index and traces, sealed again and listed, are fo
     const place = disturb(edited, number);
     if (JSON.stringify(edited) === JSON.stringify(before)) continue;
     const forged = relisted(file, (all) => {
-      if (name !== "audit.json") all.set(name, new TextEncoder().encode(seal(edited)));
+      if (name !== "audit.json") all.set(name, recordBytes(edited));
     }, name === "audit.json" ? edited : undefined);
     const found = await findings(forged, { again: () => false });
     assert(found.length > 0, `trial ${trial}: ${name} ${place}`);
@@ -556,9 +531,31 @@ Deno.test("what a trace calls timed runs again, and what did not run again is li
   const found = (await findings(await forger.file())).map(findingText).join("\n");
   assert(/result +gather, output page at line 5/.test(found), found);
   const other = new Forger(file);
-  other.ingredients("gather", (own) => {
-    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
-  });
+  other.ingredients("gather", (own) => own["platform.backend"] = "wasm");
   const text = verifiedText(await verify(await other.file())).join("\n");
-  assert(/not run .*1 of gather/.test(text), text);
+  assertStringIncludes(text, "not run 1 instances: 1 of gather, which compute on wasm\n");
+});
+
+Deno.test("whatever the file holds all of runs again, gathered or not; what can't run here is listed", async () => {
+  const { file } = await audited();
+  const without = new Forger(file);
+  without.ingredients("gather", (own) => {
+    for (const name of Object.keys(own)) if (name.startsWith("inputs.")) delete own[name];
+    for (const input of ["states", "logs"]) own[`inputs.${input}`] = "none";
+  });
+  const found = (await findings(await without.file())).map(findingText).join("\n");
+  assert(/result +gather, output page at line 2: recorded/.test(found), found);
+  const altered = new Forger(file);
+  altered.set("steps/bob/2", { ...altered.trace("steps/bob/2"), metrics: { value: 68 } });
+  assertEquals((await findings(await altered.file())).map(findingText), [
+    "result  steps/bob/2, metric value: must be 67, found 68",
+  ]);
+  const failing = new Forger(file);
+  failing.ingredients("word/ann", (own) => {
+    own["code"] = failing.keep('export const run = () => fetch("https://example.org/");');
+  });
+  const verified = await verify(await failing.file());
+  assertEquals(verified.findings, []);
+  const text = verifiedText(verified).join("\n");
+  assertStringIncludes(text, "not run 1 instances: 1 of word, which cannot run here\n");
 });

@@ -1,5 +1,5 @@
 /**
- * A server of blobs and traces in the test's own process, which can be told to misbehave.
+ * A server of blobs and traces in the test's own process, which misbehaves on request.
  *
  * @module
  */

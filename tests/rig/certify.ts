@@ -158,6 +158,7 @@ class LeakyExecutor implements Executor {
 
   platform: Executor["platform"] = (wanted) => this.#local.platform(wanted);
   examine: Executor["examine"] = (command) => this.#local.examine(command);
+  readonly limits = { gpus: 1, memoryBytes: Infinity, cpus: Infinity };
 
   async execute(task: Task, execution: Execution): Promise<Metrics> {
     this.#going++;

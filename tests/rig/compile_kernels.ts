@@ -16,6 +16,7 @@ const COMPILED: Readonly<Record<string, readonly string[]>> = {
     ...[`${kernels}/assembly/loops.ts`, "--enable", "relaxed-simd", "--use", "FUSED=1"],
   ],
   [`${kernels}/compiled/averaging.wasm`]: [`${kernels}/assembly/averaging.ts`],
+  "data/compiled/json.wasm": ["data/assembly/json.ts"],
   "data/compiled/words.wasm": ["data/assembly/words.ts"],
 };
 

@@ -28,6 +28,8 @@ export interface ExecuteOptions {
   readonly task?: Partial<Task>;
   readonly signal?: AbortSignal;
   readonly watch?: Partial<Watch>;
+  readonly executor?: LocalExecutor;
+  readonly adapters?: readonly number[];
 }
 
 const KEPT_CHARACTERS = 10_000;
@@ -67,7 +69,8 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   };
   let metrics: Metrics = {}, error: Error | undefined;
   try {
-    metrics = await new LocalExecutor().execute(task, {
+    metrics = await (options.executor ?? new LocalExecutor()).execute(task, {
+      share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: options.adapters ?? [] },
       reach: { read: [folder, ...checkpoints], write: [outputs, ...checkpoints], hosts: [] },
       cache: join(folder, "../deno"),
       watch,

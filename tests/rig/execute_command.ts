@@ -93,6 +93,7 @@ export async function executeCommand(
     const examined = await executor.examine(task.command!);
     if ("violation" in examined) throw new Error(examined.violation.message);
     metrics = await executor.execute(task, {
+      share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: [] },
       reach: { read: [], write: [], hosts: [] },
       cache: folder,
       watch: {

@@ -6,10 +6,41 @@
  */
 import { bundle, bytesOf } from "../../pipeline/replay/bundle.ts";
 import { type AuditIndex, readAuditFile } from "../../pipeline/replay/audit_file.ts";
+import { recordBytes } from "../../pipeline/replay/record.ts";
+import { tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
 import { manifestText, toManifest, type Trace } from "../../pipeline/store/trace.ts";
 import { parseTrace } from "../../pipeline/store/traces.ts";
+
+/** A file with other files in it, and an index that lists them with their digests, or another index. */
+export function relisted(
+  file: Uint8Array<ArrayBuffer>,
+  edit: (files: Map<string, Uint8Array<ArrayBuffer>>) => void,
+  other?: unknown,
+): Uint8Array<ArrayBuffer> {
+  const { index, files: held } = readAuditFile(file);
+  const files = new Map(held);
+  edit(files);
+  const sorted = [...files].sort(([a], [b]) => a < b ? -1 : 1);
+  const digests = sorted.map(([name, content]) => [name, sha256(content)] as const);
+  const listed = other ?? { ...index, files: Object.fromEntries(digests) };
+  return archive([["audit.json", recordBytes(listed)], ...sorted]);
+}
+
+/** An archive of some files as they are. */
+export function archive(
+  files: Iterable<readonly [name: string, content: Uint8Array<ArrayBuffer>]>,
+): Uint8Array<ArrayBuffer> {
+  const parts = [...files].flatMap(([name, content]) => [
+    ...[tarHeader(name, content.length), content, tarPadding(content.length)],
+  ]);
+  const whole = new Uint8Array(
+    [...parts, tarEnd()].reduce((sum, { length }) => sum + length, 0),
+  );
+  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+  return whole;
+}
 
 /** See the module's comment. */
 export class Forger {

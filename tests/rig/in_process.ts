@@ -38,6 +38,7 @@ class InProcessExecutor implements Executor {
   readonly #local = new LocalExecutor();
 
   platform: Executor["platform"] = (wanted) => this.#local.platform(wanted);
+  readonly limits = this.#local.limits;
   examine: Executor["examine"] = (command) => this.#local.examine(command);
 
   async execute(task: Task, { watch, signal }: Execution): Promise<Metrics> {

@@ -7,11 +7,11 @@ import { assert, assertRejects } from "@std/assert";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigError } from "../../pipeline/errors.ts";
-import { loadExperiment } from "../../pipeline/config/experiment.ts";
+import { type Experiment, loadExperiment } from "../../pipeline/config/experiment.ts";
 import { readFiles } from "../../pipeline/config/files.ts";
 import { buildGraph } from "../../pipeline/plan/graph.ts";
-import { checkInstances } from "../../pipeline/plan/surroundings.ts";
-import type { Stage } from "../../pipeline/stage.ts";
+import { checkInstances, surroundingsOf } from "../../pipeline/plan/surroundings.ts";
+import type { Preview, Stage } from "../../pipeline/stage.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -43,10 +43,22 @@ export function lineOf(name: string, file: string, text: string): string {
 
 /** Reads an experiment, builds its graph and has its stages check it. */
 export async function plan(name: string, profile: string, root = ROOT): Promise<void> {
-  const stages = await loaded;
-  const options = { root, profile, set: [], stages, mirror: undefined };
-  const experiment = loadExperiment(readFiles(name, root), options);
+  const experiment = await loadedFrom(name, profile, root);
   await checkInstances(buildGraph(experiment), experiment);
+}
+
+/** What the stages of an experiment of this project say of themselves in a plan. */
+export async function previews(name: string, profile: string): Promise<Preview[]> {
+  const experiment = await loadedFrom(name, profile, ROOT);
+  const said = buildGraph(experiment).map((instance) =>
+    instance.node.stage.preview?.(instance.params, surroundingsOf(instance, experiment))
+  );
+  return (await Promise.all(said)).filter((each) => each !== undefined);
+}
+
+async function loadedFrom(name: string, profile: string, root: string): Promise<Experiment> {
+  const options = { root, profile, set: [], stages: await loaded, mirror: undefined };
+  return loadExperiment(readFiles(name, root), options);
 }
 
 /** Every stage of the project, by its name. */

@@ -12,5 +12,6 @@ if [ ! -e $policy ]; then
   $as_root chmod +x $policy
   trap '$as_root rm -f $policy' EXIT
 fi
+$as_root apt-get update -qq
 # shellcheck disable=SC2086
 $as_root apt-get install -y --no-install-recommends $packages >/dev/null

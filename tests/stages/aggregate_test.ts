@@ -116,8 +116,13 @@ Deno.test("a claim, a caption or a table that is edited leaves the results that 
 
 Deno.test("a report can be made of an incomplete grid, and what is missing is named", async () => {
   const all = inputs([0.03, 0.03, 0.03]);
+  const grid = {
+    values: { decay: ["none", "strong"], seed: ["0", "1", "2"] },
+    each: [["decay", "seed"], ["decay", "seed"]],
+  };
   const { results } = await aggregated(
     all.filter(({ at }) => at["decay"] !== "strong" || at["seed"] !== "2"),
+    { ...params, grid },
   );
   assertEquals(results.missing, [{ decay: "strong", seed: "2" }]);
   const none = await aggregated([]);

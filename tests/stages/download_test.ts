@@ -204,7 +204,13 @@ Deno.test("a fallback is taken only where the mirror holds it and not the source
     });
     const folder = mirror(directory, "1,a\n");
     const settled = (mirror: string | undefined, fallbacks = [sample]) =>
-      download.settle!({ source: official, fallbacks }, { mirror, grid: {} }).source.name;
+      download.settle!({ source: official, fallbacks }, {
+        mirror,
+        at: {},
+        grid: {},
+        exclude: [],
+        each: {},
+      }).source.name;
     assertEquals(settled(folder), "mine");
     Deno.renameSync(join(folder, "mine/a.csv"), join(folder, "mine/b.csv"));
     assertEquals(settled(folder), "sample");

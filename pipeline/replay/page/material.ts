@@ -3,6 +3,14 @@
  *
  * @module
  */
+import type { Choice, Choices } from "../uses.ts";
+
+/** What the file in a page of some instances holds: code, inputs and outputs of those alone. */
+export function choicesOf(instances: readonly string[]): Choices {
+  const isChosen = new Set(instances);
+  const choice: Choice = (_, instance) => isChosen.has(instance);
+  return { chosen: choice, code: choice };
+}
 
 /** The text of some bytes. */
 export async function pack(bytes: Uint8Array<ArrayBuffer>): Promise<string> {

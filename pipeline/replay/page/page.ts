@@ -11,7 +11,7 @@ import { LockstepError } from "../../errors.ts";
 import { type Html, html, htmlPage, trusted } from "../../html.ts";
 import type { Trace } from "../../store/trace.ts";
 import { inspect } from "../verify.ts";
-import { pack } from "./material.ts";
+import { choicesOf, pack } from "./material.ts";
 
 /**
  * The page of some instances.
@@ -23,7 +23,7 @@ export async function replayPage(
   file: Uint8Array<ArrayBuffer>,
   instances: readonly string[],
 ): Promise<string> {
-  const { findings, records, index } = inspect(file);
+  const { findings, records, index } = inspect(file, { choices: choicesOf(instances) });
   if (findings.length > 0 || records === undefined || index === undefined) {
     throw new LockstepError(
       `Cannot write the page: its material must be sound, and ${findings[0]?.where} is not`,

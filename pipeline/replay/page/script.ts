@@ -7,16 +7,10 @@
 /// <reference lib="dom" />
 import type { StageProgress } from "../../stage.ts";
 import { findingText } from "../finding.ts";
-import {
-  type Elsewhere,
-  inspect,
-  type Inspected,
-  repeat,
-  type Repeated,
-  repeatOn,
-} from "../verify.ts";
+import { type Elsewhere, repeat, type Repeated, repeatOn } from "../repeat.ts";
+import { inspect, type Inspected } from "../verify.ts";
 import { Curve } from "./curve.ts";
-import { unpack } from "./material.ts";
+import { choicesOf, unpack } from "./material.ts";
 
 const one = <E extends Element>(selector: string, within: ParentNode = document) =>
   within.querySelector<E>(selector)!;
@@ -142,9 +136,11 @@ async function main(): Promise<void> {
     status.dataset["state"] = state;
     status.textContent = text;
   };
+  const sections = [...document.querySelectorAll<HTMLElement>("section[data-instance]")];
+  const choices = choicesOf(sections.map(({ dataset }) => dataset["instance"]!));
   let inspected: Inspected;
   try {
-    inspected = inspect(await unpack(one("#material").textContent));
+    inspected = inspect(await unpack(one("#material").textContent), { choices });
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
     return say("differs", `The material in this page cannot be unpacked: ${reason}`);
@@ -164,8 +160,8 @@ async function main(): Promise<void> {
     );
   }
   if (records === undefined) return;
-  const cards = [...document.querySelectorAll<HTMLElement>("section[data-instance]")]
-    .map((section) => new Card(section)).filter(({ instance }) => records.traces.has(instance));
+  const cards = sections.map((section) => new Card(section))
+    .filter(({ instance }) => records.traces.has(instance));
   for (const card of cards) {
     card.button.disabled = false;
     card.button.onclick = () => card.run(records);

@@ -4,22 +4,21 @@
  *
  * @module
  */
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type BackendChoice,
-  GRAPHICS_VARIABLES,
-  type Platform,
-  resolvePlatform,
-} from "../../key/platform.ts";
-import { StageError } from "../../errors.ts";
+import { type BackendChoice, type Platform, resolvePlatform } from "../../key/platform.ts";
+import { ConfigError, StageError } from "../../errors.ts";
 import type { Ingredients } from "../../key/ingredients.ts";
 import type { Command } from "../../stage.ts";
+import { type Amounts, memoryHere } from "../share.ts";
 import type { Examined, Execution, Executor, Metrics, Task } from "../executor.ts";
+import { type Adapter, adaptersLike, givenAdapters, ofPlatform } from "./adapters.ts";
 import { findCage } from "./command/cage.ts";
 import { CommandProblem, examine, examineFiles } from "./command/examine.ts";
 import { runCommand } from "./command/run.ts";
 import { compilerArguments } from "./compiler_flags.ts";
 import { follow } from "./conversation.ts";
+import { stageEnvironment } from "./environment.ts";
 
 const HOST = fileURLToPath(new URL("./host.ts", import.meta.url));
 
@@ -31,22 +30,62 @@ export interface LocalCircumstances {
   readonly flags?: readonly string[];
 }
 
+/** How stages are run on this machine. */
+export interface LocalOptions extends LocalCircumstances {
+  /** Whether commands run without a cage. */
+  readonly uncaged?: boolean;
+  /** What is shared by those that run at a time, where it is not all that this machine has. */
+  readonly limits?: Partial<Omit<Amounts, "gpus">>;
+  /** Adapters to compute on, as given by `--adapter`; by default all of one platform. */
+  readonly adapters?: readonly string[];
+  readonly onNote?: (message: string) => void;
+}
+
 /** Stage processes on this machine. */
 export class LocalExecutor implements Executor {
   readonly #uncaged: boolean;
   readonly #circumstances: LocalCircumstances;
+  readonly #limits: LocalOptions["limits"];
+  readonly #given: readonly string[];
+  readonly #onNote: (message: string) => void;
+  /** Those of the platform; none where every process finds the one there is. */
+  #adapters: readonly Adapter[] = [];
   readonly #examined = new Map<Command, Ingredients>();
 
-  /** @param o.uncaged Whether commands run without a cage. */
-  constructor(
-    { uncaged = false, ...circumstances }: LocalCircumstances & { readonly uncaged?: boolean } = {},
-  ) {
+  constructor(options: LocalOptions = {}) {
+    const { uncaged = false, limits, adapters = [], onNote = () => {}, ...circumstances } = options;
     this.#circumstances = circumstances;
+    this.#limits = limits;
+    this.#given = adapters;
+    this.#onNote = onNote;
     this.#uncaged = uncaged;
   }
 
-  platform(wanted: BackendChoice): Promise<Platform> {
-    return resolvePlatform(wanted);
+  async platform(wanted: BackendChoice): Promise<Platform> {
+    const given = await givenAdapters(this.#given);
+    const [first] = given;
+    const platform = await resolvePlatform(
+      wanted,
+      first && (() => Promise.resolve(first.found)),
+    );
+    if (platform.backend !== "webgpu") {
+      if (!first) return platform;
+      throw new ConfigError(
+        `Cannot use --adapter: numeric stages must compute on WebGPU, and do so on ` +
+          `${platform.backend} (${platform.reason}); give --backend webgpu`,
+      );
+    }
+    const all = first ? { adapters: given } : await adaptersLike(platform);
+    const { adapters, leftOut } = ofPlatform(all.adapters, platform);
+    this.#adapters = adapters;
+    for (const note of [all.note, leftOut]) if (note !== undefined) this.#onNote(note);
+    return platform;
+  }
+
+  get limits(): Amounts {
+    const gpus = Math.max(1, this.#adapters.length);
+    const here = { gpus, memoryBytes: memoryHere(), cpus: navigator.hardwareConcurrency };
+    return { ...here, ...this.#limits };
   }
 
   async examine(command: Command): Promise<Examined> {
@@ -79,7 +118,7 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  async execute(task: Task, { reach, cache, watch, signal }: Execution): Promise<Metrics> {
+  async execute(task: Task, { reach, cache, watch, share, signal }: Execution): Promise<Metrics> {
     signal.throwIfAborted();
     const { command } = task;
     if (command !== undefined) {
@@ -89,13 +128,16 @@ export class LocalExecutor implements Executor {
       return metrics;
     }
     const { variables = {}, flags = [] } = this.#circumstances;
+    // Who shares an adapter shares the first.
+    const adapter = this.#adapters[share.adapters[0] ?? 0];
     const [program, ...args] = [
       ...await boundToLife(),
       ...[Deno.execPath(), "run", "--no-prompt", "--quiet"],
       // Nothing but the modules that the key names: no package, no configuration, no cache of code.
       ...["--no-npm", "--no-remote", "--no-config", "--no-lock", "--no-code-cache"],
       ...await compilerArguments(task.backend),
-      ...[`--allow-read=${list(reach.read)}`, `--allow-write=${list(reach.write)}`],
+      `--allow-read=${list(reach.read, task.folder)}`,
+      `--allow-write=${list(reach.write, task.folder)}`,
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
       ...flags,
       HOST,
@@ -104,7 +146,7 @@ export class LocalExecutor implements Executor {
       args,
       cwd: task.folder,
       // The user's own cache holds packages, which code can load that knows where they lie.
-      env: { ...environment(), ...variables, DENO_DIR: cache },
+      env: { ...stageEnvironment(), ...adapter?.variables, ...variables, DENO_DIR: cache },
       clearEnv: true,
       // A terminal's Ctrl-C is for the engine to answer.
       detached: true,
@@ -119,22 +161,6 @@ export class LocalExecutor implements Executor {
 function noCage(problem: string): string {
   return `a command must run in a cage, and ${problem}; or give --uncaged: then it runs with all that ` +
     "you may do, and its results are marked";
-}
-
-/**
- * The environment of a stage process. Deno lets a stage read none of it; it is for native parts:
- * which graphics device and driver to take. Locale and time zone are fixed.
- */
-function environment(): Record<string, string> {
-  const passed: Record<string, string> = { LC_ALL: "C.UTF-8", TZ: "UTC", NO_COLOR: "1" };
-  for (const [name, value] of Object.entries(Deno.env.toObject())) {
-    if (
-      /^(HOME|PATH|TMPDIR|LD_LIBRARY_PATH)$/.test(name) || GRAPHICS_VARIABLES.test(name)
-    ) {
-      passed[name] = value;
-    }
-  }
-  return passed;
 }
 
 let binding: Promise<readonly string[]> | undefined;
@@ -162,7 +188,20 @@ function boundToLife(): Promise<readonly string[]> {
   return binding ??= works().then((possible) => possible ? prefix : []);
 }
 
-/** A list of paths as a permission flag takes it: a comma within a path is doubled. */
-function list(paths: readonly string[]): string {
-  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
+/**
+ * A list of paths as a permission flag takes it. Commas separate them and cannot be quoted, so a path that
+ * has one is given from the folder in which the process starts: what both are in needs no name then.
+ *
+ * @throws {StageError} if that leaves a comma.
+ */
+function list(paths: readonly string[], from: string): string {
+  return paths.map((path) => {
+    if (!path.includes(",")) return path;
+    const way = relative(Deno.realPathSync(from), path) || ".";
+    if (!way.includes(",")) return way;
+    throw new StageError(
+      `A stage cannot be given "${path}": Deno takes no comma in the path of a permission; rename what has ` +
+        "it, or keep the outputs, the mirror and the project below one folder whose name may have it",
+    );
+  }).join(",");
 }

@@ -131,6 +131,14 @@ export class RemoteCache {
     file: string,
   ): Promise<"there" | "put" | "failed"> {
     const path = `cas/${digest}`;
+    const { name, maxBytes = Infinity } = this.#remote;
+    if (bytes > maxBytes) {
+      this.#listeners.onNote(
+        `the cache ${name} takes no file of more than ${maxBytes} bytes, and ${digest} has ${bytes}; ` +
+          'the results that name it stay here ("deno task trace DIGEST" says which)',
+      );
+      return "failed";
+    }
     const put = await this.#requests.attempt("write", async () => {
       const length = await this.#requests.ask(
         { method: "HEAD", path },
@@ -186,9 +194,22 @@ export class RemoteCache {
         throw new CacheTrouble("it does not know If-None-Match", "passing");
       }
       requireDone(status);
+      await this.#requireThere(path, text);
       return "put";
     });
     return put === UNASKED ? "failed" : put;
+  }
+
+  /**
+   * A login page of a network says yes to whatever is sent to anybody: what has been put must be there.
+   *
+   * @throws {CacheTrouble} If it is not, or another's is.
+   */
+  async #requireThere(path: string, text: string): Promise<void> {
+    const there = await this.#requests.ask({ method: "GET", path }, (answer) => readText(answer));
+    if (there === text) return;
+    const found = there === undefined ? "does not have it" : "has something else in its place";
+    throw new CacheTrouble(`it said that it took a result, and ${found}`, "passing");
   }
 
   /** A cache may be full of what others signed: it is said once. */

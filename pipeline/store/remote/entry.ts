@@ -5,12 +5,11 @@
  * @module
  */
 import { LockstepError } from "../../errors.ts";
-import { isDigest } from "../shape.ts";
 import type { Backend } from "../../stage.ts";
-import { keyOf, keyOnBackend } from "../../key/ingredients.ts";
+import { keyOnBackend } from "../../key/ingredients.ts";
 import type { Sha256 } from "../../key/hash.ts";
 import { seal } from "../sealed.ts";
-import type { Received, Trace } from "../trace.ts";
+import { disagreements, type Received, type Trace } from "../trace.ts";
 import { parseTrace } from "../traces.ts";
 
 /** The text of a trace for a cache: all but where it was received from. */
@@ -41,14 +40,13 @@ export function receiveTrace(text: string, asked: AskedFor): Trace {
   return { ...trace, received };
 }
 
-function problemOf({ key, stage, ingredients, outputs }: Trace): string | undefined {
-  if (keyOf(ingredients) !== key) return "its ingredients do not give its key";
-  if (ingredients["stage"] !== stage) return "its stage is not that of its ingredients";
-  const declared = Object.keys(ingredients).filter((name) => name.startsWith("outputs."));
-  const isDeclared = Object.entries(outputs).every(([name, { kind, exactness, sha256 }]) =>
-    isDigest(sha256) && ingredients[`outputs.${name}`] === `${kind}, ${exactness}`
-  );
-  return isDeclared && declared.length === Object.keys(outputs).length
-    ? undefined
-    : "its outputs are not those of its ingredients";
+const PROBLEMS = {
+  key: "its ingredients do not give its key",
+  stage: "its stage is not that of its ingredients",
+  outputs: "its outputs are not those of its ingredients",
+} as const;
+
+function problemOf(trace: Trace): string | undefined {
+  const [first] = disagreements(trace);
+  return first && PROBLEMS[first.what];
 }

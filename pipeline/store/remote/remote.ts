@@ -31,6 +31,8 @@ export interface SignedCall {
 export interface Remote {
   /** Its address, for people. */
   readonly name: string;
+  /** The largest file that it takes in one piece; absent where there is no such limit. */
+  readonly maxBytes?: number;
   sign(call: Call): Promise<SignedCall>;
 }
 

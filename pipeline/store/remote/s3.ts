@@ -12,6 +12,9 @@ import type { Remote } from "./remote.ts";
 /** Digest of nothing: what a call without content sends. */
 const NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/** A larger file would have to be sent in parts. */
+const MAX_BYTES = 5 * 2 ** 30;
+
 /** The bucket at an address. */
 export function s3Remote(
   { bucket, prefix }: Extract<CacheAddress, { kind: "s3" }>,
@@ -25,6 +28,7 @@ export function s3Remote(
   const keys = new Map<string, ArrayBuffer>();
   return {
     name,
+    maxBytes: MAX_BYTES,
     async sign({ method, path, headers = {}, sha256 }) {
       const url = `${root}${prefix}/${path}`;
       if (credentials === undefined) return { url, method, headers: new Headers(headers) };

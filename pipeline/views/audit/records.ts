@@ -12,7 +12,7 @@ import { experimentPath } from "../../config/files.ts";
 import { lookAt, readBytes, readText, sortedEntries } from "../../files.ts";
 import { latestPath, type LatestRun, readLatest } from "../../store/latest.ts";
 import { compareWithLock } from "../../store/lock_comparison.ts";
-import { formatLock, isExperimentLock, lockName, readLock, toEntry } from "../../store/lockfile.ts";
+import { formatLock, lockName, lockNames, readLock, toEntry } from "../../store/lockfile.ts";
 import type { Ending } from "../../run/ending.ts";
 import type { Publications } from "../../run/publications.ts";
 import { isRecord } from "../../store/shape.ts";
@@ -150,8 +150,7 @@ export function auditLocks(
       }
     }
   }
-  return sortedEntries(join(audit.root, "lock")).map(({ name }) => `lock/${name}`)
-    .filter((name) => isExperimentLock(name) && !checked.has(name));
+  return lockNames(audit.root).filter((name) => !checked.has(name));
 }
 
 function* lockProblems(

@@ -6,11 +6,11 @@
 import { join } from "node:path";
 import { explain } from "../../errors.ts";
 import { keyOf } from "../../key/ingredients.ts";
-import { isSha256, type Sha256 } from "../../key/hash.ts";
+import type { Sha256 } from "../../key/hash.ts";
 import { toRow, wrongFields } from "../../store/catalog.ts";
 import { entriesBelow, type Entry, lookAt, readText, sameStat } from "../../files.ts";
 import type { Trace } from "../../store/trace.ts";
-import { parseTrace } from "../../store/traces.ts";
+import { parseTrace, traceFile } from "../../store/traces.ts";
 import { type Audit, isHalfWritten, type OtherResult } from "./finding.ts";
 
 /** The traces of a store that are intact. */
@@ -24,20 +24,18 @@ export function auditTraces(audit: Audit): IntactTraces {
   const byKey = new Map<Sha256, Trace>();
   const others: OtherResult[] = [];
   for (const entry of entriesBelow(join(audit.store.root, "traces"))) {
-    const { subfolder, name, path } = entry;
-    // The key, and for a further result its digest.
-    const [, rest = "", other] = /^([0-9a-f]{62})(\.[0-9a-f]+)?\.json$/.exec(name) ?? [];
-    const key = subfolder + rest;
-    if (!isSha256(key)) {
+    const { name, path } = entry;
+    const named = traceFile(entry);
+    if (!named) {
       const problem = isHalfWritten(name) ? "leftover" : "orphaned";
       const message = "its name is not that of a trace";
       audit.findings.push({ problem, what: "trace", path, instances: [], message });
       continue;
     }
-    const trace = readTrace(entry, key, audit);
+    const trace = readTrace(entry, named.key, audit);
     if (!trace) continue;
-    if (other === undefined) byKey.set(key, trace);
-    else others.push({ path, trace });
+    if (named.isOther) others.push({ path, trace });
+    else byKey.set(named.key, trace);
   }
   return { byKey, others };
 }

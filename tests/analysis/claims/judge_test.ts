@@ -185,6 +185,20 @@ Deno.test("without printed spreads, those of differences printed by seed are exp
   assert(one(made).chances !== null);
 });
 
+Deno.test("a claim's chances are those of the seeds that all of its conditions have", () => {
+  const claims = [
+    claim({ spread: 3 }),
+    claim({ id: "Y", spread: 3, at: { dataset: "y", arm: "b" } }),
+  ];
+  const chances = (runs: Runs) => judgeClaims(study(runs), claims).map(({ chances }) => chances);
+  const y = { "y/a": A, "y/b": B };
+  const [less, five] = chances({ "x/a": A, "x/b": B.slice(0, 2), ...y });
+  assertEquals([less!.seeds, five!.seeds], [2, 5]);
+  // Two seeds with a spread of 3 seldom show 6.5 points, five nearly always do.
+  assert(less!.printed["underpowered"]! > 0.5 && five!.printed["underpowered"]! < 0.2);
+  assertEquals(chances({ "x/a": A, ...y })[0], null);
+});
+
 Deno.test("seeds needed are taken at the level that decides in the whole family", () => {
   const noisy = study({ "x/a": A, "x/b": [70, 61, 72, 65, 69] });
   const needed = (elsewhere: number) =>

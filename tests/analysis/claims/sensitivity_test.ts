@@ -110,7 +110,7 @@ Deno.test("a sentence says which verdicts hang on which choice, and a table the 
   ]);
 });
 
-Deno.test("where nothing was read in two ways nothing is said", () => {
+Deno.test("where nothing was read in two ways that is said, and why, if it was asked", () => {
   const whole = study();
   const { runs } = whole.tidy;
   const warm = runs!.columns["heat"]!.flatMap((heat, row) => heat === "warm" ? [row] : []);
@@ -124,7 +124,23 @@ Deno.test("where nothing was read in two ways nothing is said", () => {
     ),
     tidy: { runs: { ...runs!, columns, length: warm.length } },
   };
-  assertEquals(sensitivityText(one, sensitivityOf(one, { axis: "heat", claims })), "");
+  const text = (own: Study, read = claims) =>
+    sensitivityText(own, sensitivityOf(own, { axis: "heat", claims: read }));
+  const none = "None of 3 conclusions was run under several choices that the paper leaves open";
+  assertEquals(text(one), `${none}.`);
+  assertEquals(text(one, []), "");
+  const synthetic = whole.corpora.length > 0 ? whole.corpora : [{
+    ...{ at: {}, title: "Made up", note: "" },
+  }];
+  const made = {
+    ...whole,
+    corpora: synthetic.map((each) => ({ ...each, kind: "synthetic" as const })),
+  };
+  const theirs = claims.map((claim) => ({ ...claim, source: "paper" as const }));
+  assertEquals(
+    text(made, theirs),
+    `${none}; of 3 what ran is synthetic data, and that is no evidence for a paper's claim.`,
+  );
   assertEquals(sensitivityOf(whole, { axis: "oven", claims }).readings, []);
 });
 

@@ -138,11 +138,17 @@ export async function baked(baking: Baking = {}) {
   const { runs, times, corpora } = bakings(baking);
   const claims = baking.claims ?? CLAIMS;
   const timings = [...claims, SLOW];
+  const values = {
+    oven: Object.keys(baking.ovens ?? OVENS),
+    flavour: Object.keys(FLAVOURS),
+    batch: Array.from({ length: baking.batches ?? 3 }, (_, batch) => String(batch)),
+  };
+  const each = [["batch", "flavour", "oven"], ["oven"]];
   const analyse = async (measurements: readonly Artifact[], params: object) => {
     const made = await runStage(aggregate, {
       axes,
       seeds: "batch",
-      grid: baking.grid ?? {},
+      grid: { values: baking.grid ?? values, each },
       ...params,
     }, {
       directory: temporaryFolder(),
@@ -171,6 +177,7 @@ export async function baked(baking: Baking = {}) {
     analyses.push(
       await analyse([...times, ...corpora], {
         title: "Cakes: time",
+        grid: { values: baking.grid ?? { ...values, oven: ["gas"] }, each },
         metrics: {
           minutes: {
             ...{ title: "Time", table: "rounds", unit: "min", digits: 1, better: "less" },

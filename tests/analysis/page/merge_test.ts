@@ -7,6 +7,7 @@ import { bakery, texts } from "../tables/made_up.ts";
 function analysis(id: string, reproduced: number) {
   const chances = {
     seeds: 5,
+    isPrinted: true,
     printed: { reproduced, underpowered: 1 - reproduced },
     none: { underpowered: 1 },
   };

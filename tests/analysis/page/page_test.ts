@@ -216,6 +216,33 @@ Deno.test("claims that were not run are one sentence instead of rows", async () 
   assert(chances.includes("C2") && !chances.includes("C10"));
   const { page: none } = await baked({ ovens: { sun: OVENS.sun } });
   assert(!none.includes('<table id="claims"'));
+  assertStringIncludes(wordsOf(none), "covered by what was run: C2, C10. ");
+  assert(!none.includes("no evidence"));
+});
+
+Deno.test("a paper's claim that ran on synthetic data alone says that this is no evidence", async () => {
+  const claim = {
+    ...{ id: "C7", statement: "Nuts help in the sun", metric: "rise", smallest: 1 },
+    ...{ at: { oven: "sun", flavour: "nut" }, against: { flavour: "plain" } },
+  };
+  const { page } = await baked({ claims: [claim] });
+  assertStringIncludes(
+    wordsOf(page),
+    "None of the claims was covered by what was run: C7. C7 ran on synthetic data alone: that is no " +
+      "evidence for a paper&#39;s claim.",
+  );
+  const own = await baked({ claims: [{ ...claim, source: "own" }] });
+  assert(!own.page.includes("no evidence"));
+});
+
+Deno.test("a column without anything is on no page, and in every file", async () => {
+  const { page, tables } = await baked({ ovens: { sun: OVENS.sun } });
+  const heads = (id: string) =>
+    [...page.slice(page.indexOf(`<table id="${id}"`)).split("</thead>")[0]!
+      .matchAll(/<th\s[^>]*>([^<]*)</g)].map(([, title]) => title);
+  assertEquals(heads("rise").includes("Paper"), false);
+  assertEquals(heads("rise").length, 6);
+  assertStringIncludes(Deno.readTextFileSync(join(tables, "rise.md")), "Paper");
 });
 
 Deno.test("what the text does not place is added: tables, figures, the paper's numbers, every run", async () => {

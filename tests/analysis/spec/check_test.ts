@@ -125,6 +125,10 @@ Deno.test("what a source prints is there once, within the metric's range, and fo
   assertEquals(await asked(row("0", "650")), [
     "published.0.value: must be at most 100, the metric's max, found 650",
   ]);
+  // A column for differences makes none of a row that leaves it empty.
+  const against = (decay: string) => ({ ...row("0", "650"), "against.decay": decay });
+  assertEquals((await asked(row("1", "66.0"), against(""))).length, 1);
+  assertEquals(await asked(row("0", "65.0"), against("strong")), []);
   assertEquals(await asked(row("1", "65.0")), [
     "claims.0.printed: Table 1 has no number for none, 0, or none to compare it with",
   ]);

@@ -64,6 +64,26 @@ Deno.test("a misspelt column of published.csv is one message, at the header, wit
   assertEquals(twice.split("spred").length, 2, twice);
 });
 
+Deno.test("a slip that aliases repeat is one message, at its line", async () => {
+  const slip = "&texts { dataset: [tinyshakespear";
+  const found = await refused("intensity", [["claims.yaml", slip + "e", slip]]);
+  assertEquals(found.split("\n").map((line) => line.split(": ")[0]), [
+    lineOf("intensity", "claims.yaml", "&texts"),
+    `  from ${lineOf("intensity", "experiment.yaml", "claims: $claims.loss")}`,
+  ]);
+  // Two slips of one line are two.
+  const both = "equals: &news { d_model: 256, heads: 8";
+  const two = await refused("fusion", [[
+    "analysis.yaml",
+    both,
+    "equals: &news { d_modle: 256, haeds: 8",
+  ]]);
+  assertEquals(two.match(/there is no column "\w+"/g), [
+    'there is no column "d_modle"',
+    'there is no column "haeds"',
+  ]);
+});
+
 Deno.test("a claim about what is timed together names a value of every axis that is timed", async () => {
   const at = "at: { dataset: arxiv, encoding: sinusoidal }";
   const found = await refused("fusion", [["claims.yaml", at, "at: { dataset: arxiv }"]]);

@@ -12,7 +12,8 @@ function compared(given: object = {}, n = 3): JudgedComparison {
     ...{ smallest: 1, tolerance: null, printed: null, spread: null, ...given },
   } as JudgedComparison["comparison"];
   return {
-    ...{ comparison, text: "Gas: Vanilla − Plain", printed: 2.8, provenance: "full data" },
+    ...{ comparison, text: "Gas: Vanilla − Plain", printed: 2.8 },
+    provenance: n > 0 ? "full data" : "",
     ...{ asPaper: true, verdict: n > 0 ? "underpowered" : "not run" },
     outcome: {
       ...{ n, mean: n > 0 ? 5 : null, sd: 5, interval: [-7.42, 17.42], bootstrap: null },
@@ -109,6 +110,7 @@ Deno.test("a claim of a value itself leads to its runs, and is shown without a s
 Deno.test("each claim has its chance of each verdict, if the paper is right and if nothing has an effect", () => {
   const chances = {
     seeds: 5,
+    isPrinted: true,
     printed: { "reproduced": 0.1404, "underpowered": 0.8596 },
     none: { "underpowered": 0.96, "contradicted": 0.04 },
   };
@@ -121,6 +123,10 @@ Deno.test("each claim has its chance of each verdict, if the paper is right and 
     ["X1", "5", "the paper is exactly right", "14 %", "0 %", "0 %", "86 %", "0 %"],
     ["", "5", "nothing has an effect", "0 %", "0 %", "0 %", "96 %", "4 %"],
   ]);
+  const own = tables(bakery(), {}, [
+    claim("X1", [], { chances: { ...chances, isPrinted: false } }),
+  ]);
+  assertEquals(texts(own.get("chances"))[1]![2], "the claim is exactly right");
 });
 
 Deno.test("what can't be true at once comes first", () => {

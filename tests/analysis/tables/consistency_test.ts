@@ -112,6 +112,14 @@ Deno.test("a claim whose printed number has the other sign is found, whatever si
     ]).map((text) => text.slice(0, 8)),
     ["Claim X1", "Claim X2"],
   );
+  // One oven ran; the paper prints numbers of two, and each is named.
+  const axes = study.axes.map((each) =>
+    each.name === "oven" ? { ...each, values: each.values.slice(0, 1) } : each
+  );
+  const texts = ["gas", "sun"].flatMap((oven) =>
+    misfits({ ...study, axes }, [claim("X1", -0.33, { at: { oven } })])
+  );
+  assertEquals(new Set(texts).size, 2);
 });
 
 Deno.test("numbers drawn from one set of runs fit each other", () => {

@@ -84,6 +84,11 @@ Deno.test("a ratio is the geometric mean of changes within a round, wins are tho
   const one = (show: string) => tables(bakery(), { one: spec(show) }).get("one")!;
   assertEquals(texts(one("change")).at(-1), ["Vanilla", "full data", "+10.0"]);
   assertEquals(texts(one("wins_losses")).at(-1)!.at(-1), "0/2");
+  // Not in the unit of the values, which the metric's title has.
+  assertEquals(["change", "change_interval"].map((show) => texts(one(show))[0]!.at(-1)), [
+    "Change, %",
+    "95 % interval of change, %",
+  ]);
   assert(one("change").notes!.some((note) => note.startsWith("Timings are of the machine")));
 });
 
@@ -342,7 +347,14 @@ Deno.test("a change under a choice that the baseline does not know is from the b
   const columns = ["n", "change", "published_change"].map((show) => ({ metric: "rise", show }));
   const spec = { main: { caption: "Changes", rows: ["flavour"], columns } };
   const main = (choice?: string) =>
-    tables(study, spec, [], choice === undefined ? choice : { axis: choice, readings: [] })
+    tables(
+      study,
+      spec,
+      [],
+      choice === undefined
+        ? choice
+        : { axis: choice, readings: [], unread: { all: 0, synthetic: 0 } },
+    )
       .get("main");
   const found = (choice?: string) => texts(main(choice)).slice(1);
   const warm = ["Vanilla", "Warm", "full data", "3", "+4.00", "+2.8"];

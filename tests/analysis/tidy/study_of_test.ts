@@ -1,6 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { axisOf, titleOf } from "../../../analysis/study.ts";
-import { missingRuns, studyOf, type StudyParams } from "../../../analysis/tidy/study_of.ts";
+import {
+  absentValues,
+  missingRuns,
+  studyOf,
+  type StudyParams,
+} from "../../../analysis/tidy/study_of.ts";
 import { canonical } from "../../../pipeline/key/canonical.ts";
 import { StageError } from "../../../pipeline/errors.ts";
 import { measured, studyParams } from "./measured.ts";
@@ -129,29 +134,54 @@ Deno.test("what a paper prints keeps its place, its rounding and its seeds", () 
   ]);
 });
 
-Deno.test("a seed that neighbours have is missing, a condition or part of the grid not asked for is not", () => {
-  const grid = ["x", "y"].flatMap((data) =>
-    ["a", "b"].flatMap((arm) => ["0", "1", "2"].map((seed) => ({ data, arm, seed })))
-  );
-  const missing = (left: (at: { data: string; arm: string; seed: string }) => boolean) =>
-    missingRuns(studyOf(studyParams(), grid.filter((at) => !left(at)).map((at) => run(at))).study);
+Deno.test("every run that was asked for and is not there is missing, and none that was not asked for", () => {
+  const values = { data: ["x", "y"], arm: ["a", "b"], seed: ["0", "1", "2", "10"] };
+  const exclude = [{ data: ["x"], seed: ["10"] }, { data: ["y"], other: ["z"] }];
+  const grid = { values, exclude, each: [["arm", "data", "seed"], ["data"]] };
+  const asked = ["x", "y"].flatMap((data) =>
+    ["a", "b"].flatMap((arm) => ["0", "1", "2", "10"].map((seed) => ({ data, arm, seed })))
+  ).filter(({ data, seed }) => data === "y" || seed !== "10");
+  const missing = (left: (at: { data: string; arm: string; seed: string }) => boolean) => {
+    const artifacts = [
+      ...asked.filter((at) => !left(at)).map((at) => run(at)),
+      ...["x", "y"].map((data) => corpus(data, {})),
+    ];
+    const { study } = studyOf(studyParams(), artifacts);
+    const absent = absentValues(study, { ...studyParams(), grid });
+    return missingRuns(study, { artifacts, grid, absent });
+  };
   assertEquals(missing(() => false), []);
   assertEquals(missing(({ data, arm, seed }) => data === "x" && arm === "b" && seed === "1"), [
     { arm: "b", data: "x", seed: "1" },
   ]);
-  assertEquals(missing(({ data, seed }) => data === "x" && seed !== "0"), []);
-  assertEquals(missing(({ data, arm }) => data === "x" && arm === "b"), []);
+  // An arm of its own lacks a seed; seeds in the order of numbers.
+  const late = ({ arm, seed }: { arm: string; seed: string }) =>
+    arm === "b" && (seed === "10" || seed === "2");
+  assertEquals(missing(late), [
+    { arm: "b", data: "x", seed: "2" },
+    { arm: "b", data: "y", seed: "2" },
+    { arm: "b", data: "y", seed: "10" },
+  ]);
+  assertEquals(missing(({ data, arm }) => data === "x" && arm === "b").length, 3);
+  // A value of which there is nothing is said once, elsewhere.
+  assertEquals(missing(({ arm }) => arm === "b"), []);
 });
 
-Deno.test("of one axis a single neighbour is enough to miss a seed", () => {
-  const files = [["a", "0"], ["a", "1"], ["b", "0"]].map(([arm, seed]) =>
-    run({ arm: arm!, seed: seed! })
-  );
-  assertEquals(missingRuns(studyOf(studyParams(), files).study), [{ arm: "b", seed: "1" }]);
+Deno.test("a cell of which one of two files is there is missing", () => {
+  const there = [run({ arm: "a", seed: "0" }), run({ arm: "a", seed: "1" })];
+  const grid = { values: { arm: ["a"], seed: ["0", "1"] }, exclude: [], each: [["arm", "seed"]] };
+  const { study } = studyOf(studyParams(), there);
+  const missing = (artifacts: readonly { at: Record<string, string> }[]) =>
+    missingRuns(study, {
+      artifacts,
+      grid: { ...grid, each: [...grid.each, ...grid.each] },
+      absent: [],
+    });
+  assertEquals(missing([...there, ...there]), []);
+  assertEquals(missing([...there, there[0]!]), [{ arm: "a", seed: "1" }]);
 });
 
 Deno.test("without a measurement there is a study of nothing", () => {
   const { study, sources } = studyOf(studyParams(), []);
   assertEquals([study.axes, study.corpora, study.tidy, sources.tables], [[], [], {}, {}]);
-  assertEquals(missingRuns(study), []);
 });

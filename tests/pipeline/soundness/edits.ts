@@ -425,6 +425,15 @@ const MACHINE: readonly Edit[] = [
     apply: () => {},
     env: { TZ: "Asia/Tokyo", LC_ALL: "tr_TR.UTF-8", LANG: "tr_TR.UTF-8", HOME: "/" },
   },
+  {
+    what: "what its instances take of the machine",
+    runs: none,
+    apply: edit(
+      "experiments/toy/experiment.yaml",
+      "  gather:\n",
+      "    resources: { cpus: 1, memory: 1MB, gpus: 0, time: 1h }\n  gather:\n",
+    ),
+  },
   { what: "the number of jobs", runs: none, apply: () => {}, args: ["--jobs", "1"] },
   { what: "a mirror that no stage reads", runs: none, apply: () => {}, args: ["--mirror", "/"] },
 ];

@@ -4,12 +4,11 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { lookAt, sortedEntries, statOf } from "../../../files.ts";
 import { canonicalJson } from "../../../key/canonical.ts";
 import { flatten, type Ingredients } from "../../../key/ingredients.ts";
-import { sha256 } from "../../../key/hash.ts";
+import { hashFile, sha256 } from "../../../key/hash.ts";
 import type { Command, Violation } from "../../../stage.ts";
 import { cageArguments, environment, findCage, SYSTEM } from "./cage.ts";
 import { withFilter } from "./system_calls.ts";
@@ -139,12 +138,7 @@ export function alternativesIn(folder: string): Ingredients {
 
 /** Digest of a file's bytes, or of there being none. */
 function fileDigest(path: string): string {
-  if (!statOf(path)) return sha256("");
-  const hash = createHash("sha256");
-  using file = Deno.openSync(path);
-  const buffer = new Uint8Array(1 << 20);
-  for (let read; (read = file.readSync(buffer)) !== null;) hash.update(buffer.subarray(0, read));
-  return hash.digest("hex");
+  return statOf(path) ? hashFile(path) : sha256("");
 }
 
 /** Digest of all below a folder: folders, files by content, links by what they say, whether it can be run. */
