@@ -5,7 +5,7 @@
  * @module
  */
 import type { Bundle } from "../key/bundle_format.ts";
-import { explain, LockstepError, StageError } from "../errors.ts";
+import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
 import { damagedInputs } from "./instance.ts";
@@ -22,6 +22,7 @@ import { Slots } from "./slots.ts";
 import { type Queue, QueueFailure } from "./queue.ts";
 import { Queued } from "./queued.ts";
 import type { ArtifactStore } from "../store/artifact_store.ts";
+import { withinTime } from "./time_limit.ts";
 import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
@@ -112,30 +113,6 @@ export async function run(
   } finally {
     scratch.close();
   }
-}
-
-/**
- * A run's signal, or one that an instance's own time aborts besides, which begins now.
- *
- * @param o.share What it holds.
- */
-function withinTime(
-  { name, node }: Instance,
-  { share, signal }: { readonly share: Share; readonly signal: AbortSignal },
-): Disposable & { readonly signal: AbortSignal } {
-  const { timeSeconds } = share;
-  if (timeSeconds === undefined) return { signal, [Symbol.dispose]() {} };
-  const over = new AbortController();
-  const goesOn = node.stage.checkpoints ? "; run again, and it goes on from its last state" : "";
-  const error = new StageError(
-    `Cannot finish ${name}: it may take no longer than the time of its stage's resources, ` +
-      `${timeSeconds} s${goesOn}`,
-  );
-  const timer = setTimeout(() => over.abort(error), timeSeconds * 1000);
-  return {
-    signal: AbortSignal.any([signal, over.signal]),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  };
 }
 
 const LOCK_POLL_MS = 50;
