@@ -91,7 +91,10 @@ export class WordNumbers {
       );
     };
     const module = new WebAssembly.Module(code);
-    const { exports } = new WebAssembly.Instance(module, { env: { memory: this.#memory, full } });
+    const { exports } = new WebAssembly.Instance(module, {
+      env: { memory: this.#memory },
+      words: { full },
+    });
     this.#table = exports as unknown as Functions;
   }
 

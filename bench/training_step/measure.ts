@@ -1,7 +1,8 @@
 /**
  * Times one implementation in a process of its own: `measure.ts IMPLEMENTATION BACKEND MODEL`, ours
  * with or without dropout or stock, which runs on tfjs's own backends as they ship. On the processor the
- * time that counts is its own, so that what else the machine does matters less.
+ * time that counts is its own, so that what else the machine does matters less. The later half of the steps counts:
+ * a training has thousands, and after forty of a small model V8 is still compiling.
  *
  * @module
  */
@@ -37,19 +38,19 @@ const now = () => {
 const losses: number[] = [], seconds: number[] = [];
 let dispatches = 0;
 const begun = now();
-for (let i = 0; i < 40 && (i < 7 || now() - begun < 4000); i++) {
+for (let i = 0; i < 7 || now() - begun < 4000; i++) {
   const before = counter.count;
   const start = now();
   const loss = tf.tidy(step);
   dispatches = counter.count - before;
   losses.push((await readTensor(loss))[0]!);
-  // The first ones compile.
-  if (i >= (backend === "webgpu" ? 2 : 4)) seconds.push((now() - start) / 1000);
+  seconds.push((now() - start) / 1000);
   loss.dispose();
 }
 const { batch, length } = SIZES[model];
+const stepSeconds = median(seconds.slice(seconds.length >> 1));
 console.log(JSON.stringify({
-  tokensPerSecond: batch * length / median(seconds),
+  tokensPerSecond: batch * length / stepSeconds,
   dispatches,
   // Of tfjs's own pool, which frees nothing, what it holds in the end is the most it held.
   deviceBytes: backend !== "webgpu"
@@ -59,7 +60,7 @@ console.log(JSON.stringify({
   // Of what the products alone would take at their best speed.
   ofLimit: backend === "webgpu" || implementation === "stock"
     ? 0
-    : stepFlops(model) / productSpeed(now) / median(seconds),
+    : stepFlops(model) / productSpeed(now) / stepSeconds,
   losses: [losses[0], losses.at(-1)],
 }));
 

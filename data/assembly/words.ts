@@ -370,8 +370,6 @@ function giveRoom(address: u32, bytes: u32): void {
 }
 
 /** Says that there is no memory for so many bytes, and does not return. */
-// @ts-ignore: decorator
-
 declare function full(bytes: u32): void;
 
 /** Unused memory, which is all zeros. */

@@ -97,6 +97,16 @@ Deno.test("a second clone reproduces from the cache alone, and fetches only what
     assertEquals(lookAt(second.path(format)), undefined);
   }
 
+  for (const args of [["bundle", "--to", "toy.tar"], ["verify", "--page", "toy.html", "gather"]]) {
+    const { code, stderr } = await second.run(args);
+    assertEquals(code, 1);
+    assertMatch(
+      unwrapped(stderr),
+      /^Cannot take [^;]*: results of this run came from http:\S+, and not all of their files were fetched; run "deno task pull" with the same experiment and profile first/,
+    );
+    assertEquals([...Deno.readDirSync(second.root)].filter(({ name }) => /toy\./.test(name)), []);
+  }
+
   const begun = `outputs/store/incoming/${"0".repeat(64)}`;
   second.write(begun, "the beginning of something");
   const collected = await second.run(["gc", "--delete"]);

@@ -94,7 +94,7 @@ export async function executeCommand(
     if ("violation" in examined) throw new Error(examined.violation.message);
     metrics = await executor.execute(task, {
       share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: [] },
-      reach: { read: [], write: [], hosts: [] },
+      reach: { read: [], write: [], hosts: [], secrets: [] },
       cache: folder,
       watch: {
         pin() {},
