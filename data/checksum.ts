@@ -5,7 +5,14 @@
  */
 import { createHash, type Hash } from "node:crypto";
 
-const algorithms = ["sha256", "sha1", "md5"] as const;
+const algorithms = ["sha256", "sha1", "md5", "git_oid"] as const;
+
+/** Git hashes a file's content after its length. */
+function hashOf(algorithm: (typeof algorithms)[number], { bytes }: Expected): Hash {
+  return algorithm === "git_oid"
+    ? createHash("sha1").update(`blob ${bytes}\0`)
+    : createHash(algorithm);
+}
 
 /** Bytes that are not the ones the source record describes. */
 export class ChecksumError extends Error {
@@ -14,7 +21,7 @@ export class ChecksumError extends Error {
 
 /** What a file's bytes must be. */
 export interface Expected
-  extends Partial<Readonly<Record<"sha256" | "sha1" | "md5", string | undefined>>> {
+  extends Partial<Readonly<Record<(typeof algorithms)[number], string | undefined>>> {
   readonly bytes?: number | undefined;
   /** The most there may be where `bytes` is not recorded. */
   readonly maxBytes: number;
@@ -33,7 +40,7 @@ export class Verifier {
     const recorded = algorithms.filter((algorithm) => file[algorithm] !== undefined);
     this.#pinned = recorded.length > 0;
     this.#hashes = (this.#pinned ? recorded : ["sha256"] as const)
-      .map((algorithm) => [algorithm, createHash(algorithm)]);
+      .map((algorithm) => [algorithm, hashOf(algorithm, file)]);
   }
 
   /** Bytes seen so far. */

@@ -33,6 +33,8 @@ export class RequestError extends Error {
 export interface BodyRequest {
   /** Hosts that may be asked, `name` or `name:port`. */
   readonly hosts: readonly string[];
+  /** A header `authorization` for a host; it goes to no other. */
+  readonly authorization?: Readonly<Record<string, string>>;
   /** First byte wanted. */
   readonly from: number;
   /** Strong ETag of the bytes had so far. */
@@ -101,7 +103,12 @@ async function follow(start: URL, request: BodyRequest, signal: AbortSignal): Pr
         false,
       );
     }
-    const response = await fetch(url, { headers, redirect: "manual", signal });
+    const authorization = request.authorization?.[url.host];
+    const response = await fetch(url, {
+      headers: { ...headers, ...authorization === undefined ? {} : { authorization } },
+      redirect: "manual",
+      signal,
+    });
     if (![301, 302, 303, 307, 308].includes(response.status)) return response;
     await response.body?.cancel();
     const location = response.headers.get("location");

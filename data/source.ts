@@ -40,6 +40,8 @@ export const rawFileSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/).optional(),
   sha1: z.string().regex(/^[0-9a-f]{40}$/).optional(),
   md5: z.string().regex(/^[0-9a-f]{32}$/).optional(),
+  /** What git calls the content, by its SHA-1; needs `bytes`. */
+  git_oid: z.string().regex(/^[0-9a-f]{40}$/).optional(),
   /** Most bytes it may hold once decompressed; more is refused. */
   unpacked_bytes: count.optional(),
   /** An archive's layout names its splits itself. */
@@ -113,6 +115,13 @@ export const fileSourceSchema = z.strictObject({
   ...base,
   kind: z.enum(["official", "sample"]),
   format: z.enum(["csv", "jsonl", "parquet", "tar", "zip", "text", "characters"]),
+  /** A data set of Hugging Face's hub: `files` are paths there, or patterns with `*` and `**`. */
+  hf: z.string().regex(
+    /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*(@[\w./-]+)?$/,
+    "must be owner/name@revision",
+  ).optional(),
+  /** A record of Zenodo; `files` likewise. */
+  doi: z.string().regex(/^10\.5281\/zenodo\.[1-9]\d*$/, "must be 10.5281/zenodo.NUMBER").optional(),
   files: z.array(rawFileSchema).min(1),
   /** Hosts that the URLs may redirect to, besides their own. */
   redirect_hosts: z.array(z.string()).default([]),
@@ -142,6 +151,10 @@ export const sourceSchema = z.discriminatedUnion("format", [
     }
     return;
   }
+  const isOfArchive = source.hf !== undefined || source.doi !== undefined;
+  if (source.hf !== undefined && source.doi !== undefined) {
+    context.addIssue({ code: "custom", path: ["doi"], message: "must not be there besides hf" });
+  }
   const names = new Set<string>();
   for (const [i, file] of source.files.entries()) {
     if (names.has(file.name) || file.name === descriptionName) {
@@ -149,7 +162,20 @@ export const sourceSchema = z.discriminatedUnion("format", [
       context.addIssue({ code: "custom", path: ["files", i, "name"], message });
     }
     names.add(file.name);
-    if (file.urls.length === 0 && file.mirror === undefined) {
+    if (file.git_oid !== undefined && file.bytes === undefined) {
+      context.addIssue({ code: "custom", path: ["files", i], message: "git_oid needs bytes" });
+    }
+    if (isOfArchive) {
+      const own = ["urls", "bytes", "sha256", "sha1", "md5", "git_oid"] as const;
+      const stated = own.find((field) => file[field] !== undefined && String(file[field]) !== "") ??
+        (file.name.includes("*") && file.mirror !== undefined ? "mirror" : undefined);
+      if (stated !== undefined) {
+        const message = `must not be there: what ${
+          source.hf ?? source.doi
+        } has is asked and pinned`;
+        context.addIssue({ code: "custom", path: ["files", i, stated], message });
+      }
+    } else if (file.urls.length === 0 && file.mirror === undefined) {
       const message = "needs urls, a mirror path or both";
       context.addIssue({ code: "custom", path: ["files", i], message });
     }

@@ -20,6 +20,8 @@ export interface TransferOptions {
   readonly mirror?: string | undefined;
   /** Hosts that may be asked; a redirect to any other is refused. */
   readonly hosts: readonly string[];
+  /** What a host is given to let one in, by its name: a header `authorization`. */
+  readonly authorization?: Readonly<Record<string, string>>;
   /** Where the bytes received so far are kept; what it holds already is resumed. */
   readonly partial: string;
   /** Whether `partial` outlives a failure that a later attempt may go on from. */
@@ -174,10 +176,13 @@ interface Server {
 async function fetchRest(
   partial: PartialFile,
   server: Server,
-  { hosts, onBytes, idleMs = defaultIdleMs }: TransferOptions,
+  { hosts, authorization, onBytes, idleMs = defaultIdleMs }: TransferOptions,
 ): Promise<void> {
   const { validator } = server;
-  const body = await openBody(server.url, { hosts, from: partial.bytes, validator, idleMs });
+  const body = await openBody(server.url, {
+    ...{ hosts, from: partial.bytes, validator, idleMs },
+    ...authorization ? { authorization } : {},
+  });
   server.validator = body.validator;
   if (body.from !== partial.bytes) partial.restart();
   partial.expect(body.bytes);
@@ -199,8 +204,8 @@ function mirrorUrl({ mirror: path }: RawFile, mirror: string | undefined): strin
   return [new URL(path.split("/").map(encodeURIComponent).join("/"), base).href];
 }
 
-function hasChecksum({ sha256, sha1, md5 }: RawFile): boolean {
-  return (sha256 ?? sha1 ?? md5) !== undefined;
+function hasChecksum({ sha256, sha1, md5, git_oid }: RawFile): boolean {
+  return (sha256 ?? sha1 ?? md5 ?? git_oid) !== undefined;
 }
 
 function exists(path: string): boolean {

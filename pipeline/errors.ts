@@ -15,6 +15,34 @@ export class ConfigError extends LockstepError {
   override name = "ConfigError";
 }
 
+/** What is to be looked up once and pinned, before there are keys. */
+export interface Unpinned {
+  /** What is looked up, `hf:owner/name@main`. */
+  readonly subject: string;
+  /** Where it is named, below the params. */
+  readonly path: readonly (string | number)[];
+  /** Looks it up; returns pins. */
+  readonly look: () => Promise<ReadonlyMap<string, string>>;
+}
+
+/** An experiment names something that is not pinned yet. `plan` can only say so, a run looks it up. */
+export class UnpinnedError extends ConfigError implements Unpinned {
+  override name = "UnpinnedError";
+  readonly subject: string;
+  readonly path: Unpinned["path"];
+  readonly look: Unpinned["look"];
+
+  constructor(
+    { subject, path, look }: Unpinned,
+    message = `${subject} is not pinned in lock/pins.lock yet: reproduce looks it up and pins it`,
+  ) {
+    super(message);
+    this.subject = subject;
+    this.path = path;
+    this.look = look;
+  }
+}
+
 /** The command line is wrong: a command, an option or an operand. */
 export class UsageError extends ConfigError {
   override name = "UsageError";

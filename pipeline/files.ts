@@ -112,6 +112,11 @@ export function readBytes(path: string): Uint8Array<ArrayBuffer> | undefined {
 /** Strict: of two files with unlike bytes, one at most may pass for a text. */
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** Lets what waits have its turn, Ctrl-C too, in the middle of much work without a pause. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
 /** Whether a path is relative and names one place below a folder: no `..`, no `a//b`, no NUL. */
 export function isPlainPath(path: string): boolean {
   return !path.includes("\0") &&

@@ -64,6 +64,11 @@ export interface Access {
   readonly hosts?: readonly string[];
   /** Whether it may read the mirror folder given by `--mirror`. */
   readonly mirror?: boolean;
+  /**
+   * Variables of the environment that hold what its hosts ask for, such as a token. It may read these; they
+   * are in no key and no record, and must change nothing but whether it is let in.
+   */
+  readonly secrets?: readonly string[];
 }
 
 /** Something that is wrong with params: where, below them, and what. */
@@ -92,6 +97,8 @@ export interface Settling {
   readonly grid: Surroundings["grid"];
   /** What the run leaves out of it: combinations that match all of an entry. */
   readonly exclude: readonly Surroundings["grid"][];
+  /** What is pinned in `lock/pins.lock`, by name. */
+  readonly pins: ReadonlyMap<string, string>;
   /** For each input the axes that the outputs which feed it vary over, a list for each output. */
   readonly each: Readonly<Record<string, readonly (readonly string[])[]>>;
 }
@@ -150,7 +157,6 @@ export interface Command {
   /** Arguments with which the program says what it is, by the name of the ingredient. */
   readonly asks: Readonly<Record<string, readonly string[]>>;
   readonly variables: Readonly<Record<string, string>>;
-  readonly timeoutMinutes: number;
 }
 
 /** What an instance takes of a machine, as far as an experiment says. It decides when and where it runs, and is in no key. */
@@ -205,7 +211,7 @@ export interface Stage<P = unknown> {
    * Settles what depends on this machine or this run, such as which of several sources the mirror
    * holds, before the key is taken: what it returns is what the key and the stage see. Of the machine it
    * looks at the mirror alone: without one it is not asked again while a run is remembered that had
-   * nothing to do.
+   * nothing to do. It throws an `UnpinnedError` where something must be looked up first.
    */
   readonly settle?: (params: P, run: Settling) => P;
   /**

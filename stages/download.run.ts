@@ -4,6 +4,7 @@
  * @module
  */
 import { dirname, join } from "node:path";
+import { atEndpoints, hubsOf } from "../data/archives.ts";
 import {
   describeSource,
   type Description,
@@ -28,9 +29,20 @@ export async function run(context: StageContext<DownloadParams>): Promise<void> 
   const { source } = context.params;
   const description = source.format === "generated"
     ? generate(context, source)
-    : await fetchFiles(context, source);
+    : await fetchFiles(context, atEndpoints(source, context.params.endpoints));
   const text = `${JSON.stringify(description, null, 2)}\n`;
   Deno.writeTextFileSync(join(context.output("raw"), descriptionName), text);
+}
+
+/** The token of each archive that has one, for its host alone. */
+function authorizationOf({ source, endpoints }: DownloadParams): Record<string, string> {
+  if (source.format === "generated") return {};
+  return Object.fromEntries(
+    hubsOf(source).flatMap(({ origin, endpoint, token }) => {
+      const secret = token && Deno.env.get(token);
+      return secret ? [[new URL(endpoints[endpoint] ?? origin).host, `Bearer ${secret}`]] : [];
+    }),
+  );
 }
 
 async function fetchFiles(
@@ -40,6 +52,7 @@ async function fetchFiles(
   const raw = context.output("raw");
   const { mirror } = context;
   const hosts = hostsOf(source);
+  const authorization = authorizationOf(context.params);
   if (mirror !== undefined && URL.canParse(mirror)) hosts.push(new URL(mirror).host);
   const received = new Map<string, number>();
   const expected = source.files.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
@@ -67,6 +80,7 @@ async function fetchFiles(
         const found = await transferFile(file, path, {
           mirror,
           hosts,
+          authorization,
           partial,
           keepPartial: context.checkpoints !== undefined,
           onBytes(bytes) {

@@ -5,7 +5,10 @@
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { hostsOf, type Source, sourceSchema } from "../data/source.ts";
+import { atEndpoints, hubsOf } from "../data/archives.ts";
+import { expandSource, HubError, lookUpSource, type PinMap } from "../data/hub.ts";
+import { type FileSource, hostsOf, type Source, sourceSchema } from "../data/source.ts";
+import { LockstepError, UnpinnedError } from "../pipeline/errors.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
@@ -13,6 +16,8 @@ const params = z.strictObject({
   source: sourceSchema,
   /** What to take, the first that the mirror folder holds, where it does not hold the source. */
   fallbacks: z.array(sourceSchema).default([]),
+  /** Base URLs of archives, by the variable that names one, where they are not their own. */
+  endpoints: z.record(z.string(), z.url({ protocol: /^https?$/ })).default({}),
 });
 
 /** Validated params of `download`. */
@@ -29,21 +34,75 @@ export const download = defineStage<DownloadParams>({
   inputs: {},
   outputs: { raw: { kind: "folder", exactness: "exact" } },
   checkpoints: true,
-  access: ({ source }) =>
-    source.format === "generated" ? {} : { hosts: hostsOf(source), mirror: true },
-  settle: (params, { mirror }) => ({ source: settleSource(params, mirror), fallbacks: [] }),
+  operational: ["endpoints"],
+  access: ({ source, endpoints }) =>
+    source.format === "generated" ? {} : {
+      hosts: hostsOf(atEndpoints(source, endpoints)),
+      mirror: true,
+      secrets: hubsOf(source).flatMap(({ token }) => token ?? []),
+    },
+  settle(params, { mirror, pins }) {
+    const source = settleSource(params, mirror, pins);
+    return { source, fallbacks: [], endpoints: { ...endpointsOf(source), ...params.endpoints } };
+  },
 });
+
+/** The base URLs that the environment names, as the archives' own clients take them. They are in no key. */
+function endpointsOf(source: Source): Record<string, string> {
+  if (source.format === "generated") return {};
+  return Object.fromEntries(
+    hubsOf(source).flatMap(({ endpoint }) => {
+      const url = Deno.env.get(endpoint);
+      return url ? [[endpoint, url]] : [];
+    }),
+  );
+}
 
 /**
  * The source, unless a mirror folder lacks some of its files and has all of a fallback's. What was
  * taken is in the artifacts: their `kind` and `note` are the record's.
  */
-function settleSource({ source, fallbacks }: DownloadParams, mirror: string | undefined): Source {
-  if (mirror === undefined || URL.canParse(mirror)) return source;
-  const held = (candidate: Source) =>
+function settleSource(
+  { source, fallbacks }: DownloadParams,
+  mirror: string | undefined,
+  pins: PinMap,
+): Source {
+  const isHere = (candidate: Source) =>
     candidate.format === "generated" ||
-    candidate.files.every(({ mirror: path }) => path !== undefined && exists(join(mirror, path)));
-  return [source, ...fallbacks].find(held) ?? source;
+    candidate.files.every(({ mirror: path }) => path !== undefined && exists(join(mirror!, path)));
+  const looked = mirror === undefined || URL.canParse(mirror)
+    ? []
+    : [source, ...fallbacks].map((each) => expanded(each, pins));
+  return looked.find((each) => each !== undefined && isHere(each)) ?? expanded(source, pins) ??
+    lookUp(source as FileSource, pins);
+}
+
+/** A source with its files; `undefined` if they are to be looked up first. */
+function expanded(source: Source, pins: PinMap): Source | undefined {
+  try {
+    return source.format === "generated" ? source : expandSource(source, pins);
+  } catch (error) {
+    throw asExpected(error);
+  }
+}
+
+function lookUp(source: FileSource, pins: PinMap): never {
+  const name = source.hf === undefined ? "doi" : "hf";
+  throw new UnpinnedError({
+    subject: `${name}:${source[name]}`,
+    path: ["source", name],
+    look: async () => {
+      try {
+        return await lookUpSource(source, pins, { variable: (name) => Deno.env.get(name) });
+      } catch (error) {
+        throw asExpected(error);
+      }
+    },
+  });
+}
+
+function asExpected(error: unknown): unknown {
+  return error instanceof HubError ? new LockstepError(error.message, { cause: error }) : error;
 }
 
 function exists(path: string): boolean {

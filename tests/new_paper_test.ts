@@ -40,8 +40,8 @@ Deno.test("the tutorial shows the experiments as they are, but for one block to 
 Deno.test("what the tutorial says of the template's length is so", () => {
   const lines = ["experiment.yaml", "report.md"]
     .map((name) => read(`experiments/_template/${name}`).trimEnd().split("\n").length);
-  assertEquals(lines, [58, 8]);
-  assertStringIncludes(TUTORIAL, "`experiment.yaml`, 58 lines, and\n`report.md`, eight");
+  assertEquals(lines, [59, 8]);
+  assertStringIncludes(TUTORIAL, "`experiment.yaml`, 59 lines, and\n`report.md`, eight");
 });
 
 Deno.test("following the tutorial's words gives experiments that plan", async () => {
@@ -55,6 +55,8 @@ Deno.test("following the tutorial's words gives experiments that plan", async ()
   const planned = await plan("decay");
   assertEquals([planned.code, planned.stderr], [0, ""]);
   assertStringIncludes(planned.stdout, "17 instances, 0 up to date");
+  const chances = blocksOf("text").find((text) => text.includes("Claim  Seeds"))!;
+  assertStringIncludes(planned.stdout, chances);
   const decay = "experiments/decay/experiment.yaml";
   const [claimed] = /at: \{ decay: wiht \}/.exec(TUTORIAL)!;
   project.write(decay, project.read(decay).replace("at: { decay: with }", claimed));

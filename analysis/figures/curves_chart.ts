@@ -271,6 +271,8 @@ function xAxis(panels: readonly CurvesPanel[], width: number): Record<string, un
         ? {
           format: "d",
           labelOverlap: false,
+          // Vega keeps as many values as steps of this length fit: of three values and two steps the ends.
+          tickMinStep: 0.5,
           values: Array.from(
             { length: Math.floor((last - first) / step) + 1 },
             (_, index) => first + index * step,

@@ -5,8 +5,9 @@
  */
 import { isSyntheticAlone } from "../claims/judged.ts";
 import { type Finding, type Results, sourceOf, type Sources } from "../results.ts";
-import { axisOf, keyOf, placeText, type Study, titleOf } from "../study.ts";
+import { axisOf, keyOf, type Study, titleOf } from "../study.ts";
 import { type Cell, cellText, type Row, type Table } from "../tables/table.ts";
+import type { At } from "../tidy/table.ts";
 
 /** One analysis as the report stage gets it. */
 export interface Analysis {
@@ -50,7 +51,7 @@ export function merge(analyses: readonly Analysis[]): Merged {
   const claims = analyses.flatMap(({ results }) => results.claims);
   const idle = claims.filter(({ verdict }) => verdict === "not run");
   const gaps = analyses.flatMap(({ results: { study, missing } }) =>
-    missing.map((at) => [keyOf(at), placeText(study, at, { all: true })] as const)
+    missing.map((at) => [keyOf(at), gapText(study, at)] as const)
   );
   const tables = withAnchorsOnce(mergeTables(analyses));
   return {
@@ -66,6 +67,15 @@ export function merge(analyses: readonly Analysis[]): Merged {
     absent: absentTexts(analyses),
     missing: [...new Map(gaps).values()],
   };
+}
+
+/** A run as people read it, with the axes of bare numbers named: `Rye, Batch 3`. */
+function gapText(study: Study, at: At): string {
+  const names = new Set([...study.axes.map(({ name }) => name), ...Object.keys(at)]);
+  return [...names].filter((name) => name in at).map((name) => {
+    const title = titleOf(study, name, at[name]!);
+    return /^\d+$/.test(title) ? `${axisOf(study, name)?.title ?? name} ${title}` : title;
+  }).join(", ");
 }
 
 /** `Seed: 5 of 10 were run, 5 to 9 are missing.`; where analyses differ, of which one it is. */

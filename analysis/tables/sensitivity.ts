@@ -87,7 +87,7 @@ function unreadText(read: number, { all, synthetic }: Sensitivity["unread"]): st
   const only = synthetic === 0
     ? ""
     : `; of ${decimal(synthetic)} what ran is synthetic data, and ${NO_EVIDENCE}`;
-  return `None of ${claims} was run under several choices that the paper leaves open${only}.`;
+  return `None of ${claims} was read under several choices that the paper leaves open${only}.`;
 }
 
 /** What hangs on which choice, in a sentence or two; empty if no claims are read. */

@@ -6,17 +6,18 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { lookAt, megabytes } from "../files.ts";
+import { lookAt, megabytes, pause } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
 import { readCertificate } from "../store/certificates.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { suggestion } from "../suggestion.ts";
+import { counted } from "./cache.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { putFile } from "./put_file.ts";
 import { openStore, outputsFolder } from "./session.ts";
+import { writeWhole } from "./write_whole.ts";
 
 /**
  * Writes the audit file of a run's latest results.
@@ -35,7 +36,7 @@ export async function bundle(project: Project, options: Options, print: Print): 
       );
     }
     const bundled = await bundleRun(run, sourceIn(store!), { largestBytes: options.largest });
-    const { digest, bytes } = await putFile(path, (beside) => write(beside, bundled));
+    const { digest, bytes } = await writeWhole(path, (beside) => write(beside, bundled));
     const left = Object.keys(bundled.index.leftOut).length;
     if (options.json) {
       const { leftOutBytes } = bundled;
@@ -57,7 +58,7 @@ export async function bundle(project: Project, options: Options, print: Print): 
     if (left > 0) {
       const size = megabytes(bundled.leftOutBytes);
       print(
-        `left out ${left} artifacts of ${size} in all, each above ${
+        `left out ${counted(left, "artifact")} of ${size} in all, each above ${
           megabytes(options.largest)
         }: see --largest`,
       );
@@ -102,14 +103,24 @@ export function sourceIn(store: LocalStore): Source {
   };
 }
 
+/** How much is written between two pauses. */
+const BYTES_A_TURN = 16 << 20;
+
 /** Writes the file, chunk by chunk: it may be larger than memory. */
-function write(path: string, bundled: Bundled): { digest: string; bytes: number } {
+async function write(
+  path: string,
+  bundled: Bundled,
+): Promise<{ digest: string; bytes: number }> {
   using file = Deno.openSync(path, { write: true, createNew: true });
   const hash = createHash("sha256");
-  let bytes = 0;
+  let bytes = 0, pauseAt = BYTES_A_TURN;
   for (const chunk of bundled.chunks()) {
     hash.update(chunk);
     bytes += chunk.length;
+    if (bytes > pauseAt) {
+      await pause();
+      pauseAt = bytes + BYTES_A_TURN;
+    }
     for (let done = 0; done < chunk.length;) done += file.writeSync(chunk.subarray(done));
   }
   return { digest: hash.digest("hex"), bytes };

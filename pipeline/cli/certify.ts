@@ -131,7 +131,7 @@ async function certifyAll(work: Work): Promise<number> {
         certificates.push(certificate);
         show(certificate, options, print);
       } catch (error) {
-        if (signal.aborted) return INTERRUPTED;
+        if (signal.aborted) break;
         if (!(error instanceof LockstepError)) throw error;
         failed++;
         sayFailed(instance, explain(error), { options, print });
@@ -143,6 +143,11 @@ async function certifyAll(work: Work): Promise<number> {
     if (certificates.length > 0) await tracePage(session, { changed: true });
   }
   keepBesideLock(certificates, work);
+  if (signal.aborted) {
+    const message = `interrupted: ${certificates.length} of ${wanted.length} certified, and kept`;
+    print(options.json ? JSON.stringify({ event: "interrupted", message }) : message);
+    return INTERRUPTED;
+  }
   summarise(certificates, failed, { options, print });
   return failed === 0 && certificates.every(isKept) ? 0 : 1;
 }

@@ -11,6 +11,7 @@ import {
   noiseFloor,
   variedIn,
 } from "../store/certificate.ts";
+import { counted } from "./cache.ts";
 import { certifiedText, differenceText, gradeText } from "../views/certificate_text.ts";
 
 function gradesOf(certificate: Certificate): [output: string, grade: Grade][] {
@@ -51,6 +52,6 @@ export function summaryLines(certificates: readonly Certificate[], failed: numbe
     "",
     ...certifiedText(certificates, certificates.length + failed),
     `${executions} executions; varied: ${[...varied].join(", ") || "nothing"}`,
-    ...(failed > 0 ? [`${failed} instances failed`] : []),
+    ...(failed > 0 ? [`${counted(failed, "instance")} failed`] : []),
   ];
 }

@@ -137,6 +137,8 @@ export interface Flag {
   readonly argument?: string;
   readonly short?: string;
   readonly help: string;
+  /** What it is to a command to which it is something else. */
+  readonly helpFor?: Readonly<Partial<Record<Command, string>>>;
   readonly commands: readonly Command[];
   readonly repeated?: boolean;
   /** Its values, or those of each command. */
@@ -222,7 +224,8 @@ export const FLAGS = {
   },
   backend: {
     argument: BACKEND_CHOICES.join("|"),
-    help: "where numeric stages compute, or what doctor examines (default: auto)",
+    help: "where numeric stages compute (default: auto)",
+    helpFor: { doctor: "what to examine (default: auto)" },
     commands: [...RUNS, "certify", "selfaudit", "metrics", "diff", "doctor", "pull"],
     values: BACKEND_CHOICES,
   },
@@ -295,7 +298,8 @@ export const FLAGS = {
     commands: RUNS,
   },
   all: {
-    help: "every instance, not only a line for each stage; push: every result of the store",
+    help: "every instance, not only a line for each stage",
+    helpFor: { push: "every result of the store, not only those of a run" },
     commands: ["reproduce", "plan", "graph", "push"],
   },
   calibrate: {
@@ -307,17 +311,21 @@ export const FLAGS = {
   follow: { help: "go on printing while it runs", commands: ["logs"] },
   format: {
     argument: "FORMAT",
-    help:
-      "metrics: table (the default), csv or json; graph: mermaid (the default) or dot; export: " +
-      "artifact (the default) or, of a run or tag instead of an instance, crate (Workflow Run " +
-      "RO-Crate), slsa (in-toto statements) or sbom (CycloneDX)",
+    help: "table (the default), csv or json",
+    helpFor: {
+      graph: "mermaid (the default) or dot",
+      export:
+        "artifact (the default) or, of a run or tag instead of an instance, crate (Workflow Run " +
+        "RO-Crate), slsa (in-toto statements) or sbom (CycloneDX)",
+    },
     commands: ["metrics", "graph", "export"],
     values: FORMATS,
   },
   times: {
     argument: "K",
-    help: "certify: executions of each instance, the first as usual, the others with all varied " +
-      "(default: 2); selfaudit: alterations of a kind at most (default: 20)",
+    help:
+      "executions of each instance, the first as usual, the others with all varied (default: 2)",
+    helpFor: { selfaudit: "alterations of a kind at most (default: 20)" },
     commands: ["certify", "selfaudit"],
   },
   seed: {
@@ -361,18 +369,26 @@ export const FLAGS = {
   },
   key: {
     argument: "FILE",
-    help:
-      "Ed25519 key in PEM: the private one signs, what goes into a cache too; the public one checks; " +
-      "audit: every lock must be signed by it",
+    help: "private Ed25519 key in PEM, to sign what goes into the cache",
+    helpFor: {
+      export: "private Ed25519 key in PEM, to sign statements",
+      sign: "Ed25519 key in PEM: the private one signs, the public one checks",
+      audit: "public Ed25519 key in PEM, by which every lock must be signed",
+    },
     commands: ["export", "sign", "audit", "push", "reproduce"],
     values: "files",
   },
   check: { help: "check FILE's signature, or those in it, instead of signing", commands: ["sign"] },
   overwrite: {
-    help: "replace what is at --to or --page, or the tag of that name",
+    help: "replace what is at --to",
+    helpFor: { tag: "replace the tag of that name", verify: "replace what is at --page" },
     commands: ["export", "tag", "bundle", "verify"],
   },
-  delete: { help: "gc: remove what it lists; tag: remove the tag NAME", commands: ["gc", "tag"] },
+  delete: {
+    help: "remove what it lists",
+    helpFor: { tag: "remove the tag NAME" },
+    commands: ["gc", "tag"],
+  },
   latest: {
     argument: "N",
     help: "of the recorded runs only the last N keep all they made (default: each does)",
@@ -394,9 +410,12 @@ export const FLAGS = {
   },
   page: {
     argument: "FILE",
-    help:
-      "HTML page to write: of diff, the comparison; of selfaudit, what it found; of verify, one that " +
-      "runs the instances named again in a browser, from FILE or, without it, the latest run",
+    help: "HTML page of it to write",
+    helpFor: {
+      verify:
+        "HTML page to write that runs the instances named again in a browser, from FILE or, " +
+        "without it, the latest run",
+    },
     commands: ["diff", "selfaudit", "verify"],
     values: "files",
   },

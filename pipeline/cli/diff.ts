@@ -15,6 +15,7 @@ import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { findRun } from "./runs.ts";
 import { openStore } from "./session.ts";
+import { writeWholeText } from "./write_whole.ts";
 
 /**
  * Compares two runs.
@@ -41,7 +42,7 @@ export async function diff(
     };
     printDiff(comparison, options, print);
     if (options.page === undefined) return;
-    Deno.writeTextFileSync(options.page, diffPage(comparison));
+    await writeWholeText(options.page, diffPage(comparison));
     if (!options.json) print(`wrote ${options.page}`);
   } finally {
     store?.close();

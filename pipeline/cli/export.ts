@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
@@ -13,9 +13,9 @@ import { suggestion } from "../suggestion.ts";
 import { instanceOf } from "./instance.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
-import { putFile } from "./put_file.ts";
 import { openStore } from "./session.ts";
 import { openExperiment } from "./wiring.ts";
+import { putAmong, writeWhole } from "./write_whole.ts";
 
 /**
  * Copies an output of an instance as its latest run made it.
@@ -54,9 +54,7 @@ export async function exportArtifact(
     }
     const files = await filesOf(record, to, store);
     if (!options.overwrite) refuseOverwriting(files, instance);
-    for (const [path, digest] of files) {
-      await putFile(path, (beside) => store.copy(digest, beside));
-    }
+    await writeWhole(to, (beside) => copy(files, { from: resolve(to), beside, store }), putAmong);
     const { sha256, bytes } = record;
     if (options.json) {
       print(JSON.stringify({ event: "exported", instance, output, path: to, sha256, bytes }));
@@ -113,5 +111,22 @@ function refuseOverwriting(files: ReadonlyMap<string, unknown>, instance: string
     throw new UsageError(
       `Cannot export ${instance} to ${path}: something is there; give another path or --overwrite`,
     );
+  }
+}
+
+/** Copies blobs to where they belong, but beside it. */
+async function copy(
+  files: ReadonlyMap<string, Trace["key"]>,
+  { from, beside, store }: {
+    readonly from: string;
+    readonly beside: string;
+    readonly store: LocalStore;
+  },
+): Promise<void> {
+  if (files.size === 0) Deno.mkdirSync(beside);
+  for (const [path, digest] of files) {
+    const target = join(beside, relative(from, path));
+    Deno.mkdirSync(dirname(target), { recursive: true });
+    await store.copy(digest, target);
   }
 }

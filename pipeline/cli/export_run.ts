@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import { type Crate, crateOf } from "../provenance/crate.ts";
@@ -14,10 +14,10 @@ import { readSigningKey } from "../provenance/keys.ts";
 import { billOfMaterials } from "../provenance/sbom.ts";
 import { type Statement, statementsOf } from "../provenance/statement.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { writeAtomically } from "../store/sealed.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore } from "./session.ts";
+import { putInstead, writeWhole, writeWholeText } from "./write_whole.ts";
 
 /**
  * Describes a run.
@@ -44,12 +44,13 @@ export async function exportRun(project: Project, options: Options, print: Print
   }
   try {
     const run = await describeRun(name, store);
-    Deno.mkdirSync(dirname(target), { recursive: true });
-    if (format === "crate") await writeCrate(crateOf(run), target, store);
-    else if (format === "sbom") {
+    if (format === "crate") {
+      const crate = crateOf(run);
+      await writeWhole(target, (beside) => writeCrate(crate, beside, store), putInstead);
+    } else if (format === "sbom") {
       const bill = billOfMaterials(run, project.root);
-      writeAtomically(target, `${JSON.stringify(bill, null, 1)}\n`);
-    } else writeAtomically(target, await lines(statementsOf(run), key));
+      await writeWholeText(target, `${JSON.stringify(bill, null, 1)}\n`);
+    } else await writeWholeText(target, await lines(statementsOf(run), key));
     if (options.json) print(JSON.stringify({ event: "exported", run: name, format, path: to }));
     else print(`wrote ${to}: ${format} of ${name}, ${run.instances.length} instances`);
   } finally {
@@ -84,26 +85,13 @@ async function lines(statements: readonly Statement[], key: string | undefined):
   return written.map((line) => `${line}\n`).join("");
 }
 
-/** Writes a crate beside its place first, so that there is never half a crate at it. */
-async function writeCrate(crate: Crate, target: string, store: LocalStore): Promise<void> {
-  const temporary = join(dirname(target), `.${basename(target)}.${crypto.randomUUID()}`);
-  try {
-    for (const [path, text] of crate.texts) {
-      Deno.mkdirSync(dirname(join(temporary, path)), { recursive: true });
-      Deno.writeTextFileSync(join(temporary, path), text);
-    }
-    for (const [path, digest] of crate.blobs) {
-      Deno.mkdirSync(dirname(join(temporary, path)), { recursive: true });
-      await store.copy(digest, join(temporary, path));
-    }
-    if (lookAt(target)) {
-      const old = `${temporary}.old`;
-      Deno.renameSync(target, old);
-      Deno.renameSync(temporary, target);
-      Deno.removeSync(old, { recursive: true });
-    } else Deno.renameSync(temporary, target);
-  } catch (error) {
-    if (lookAt(temporary)) Deno.removeSync(temporary, { recursive: true });
-    throw error;
+async function writeCrate(crate: Crate, folder: string, store: LocalStore): Promise<void> {
+  for (const [path, text] of crate.texts) {
+    Deno.mkdirSync(dirname(join(folder, path)), { recursive: true });
+    Deno.writeTextFileSync(join(folder, path), text);
+  }
+  for (const [path, digest] of crate.blobs) {
+    Deno.mkdirSync(dirname(join(folder, path)), { recursive: true });
+    await store.copy(digest, join(folder, path));
   }
 }

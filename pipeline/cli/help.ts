@@ -59,9 +59,9 @@ function help(command: Command): string {
     "",
     ...hanging(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`, { width: columns() }),
     "",
-    ...table(flags.map(([name, { argument, short, help }]) => [
+    ...table(flags.map(([name, { argument, short, help, helpFor }]) => [
       `${short === undefined ? "" : `-${short}, `}--${name}${argument ? ` ${argument}` : ""}`,
-      help,
+      helpFor?.[command] ?? help,
     ])),
   ].join("\n");
 }

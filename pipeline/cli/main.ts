@@ -77,6 +77,11 @@ export async function main(project: Project, args: readonly string[]): Promise<n
     const { parseOptions } = await import("./options.ts");
     const options = parseOptions(args);
     const action = await ACTIONS[options.command]();
+    const { endWhereInterrupted } = await import("./interrupt.ts");
+    endWhereInterrupted((message) => {
+      if (options.json) print(JSON.stringify({ event: "interrupted", message }));
+      else console.error(message);
+    });
     return await action(project, options, print) ?? 0;
   } catch (error) {
     const message = explain(error);

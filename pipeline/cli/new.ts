@@ -10,6 +10,7 @@ import { entriesBelow, lookAt } from "../files.ts";
 import { clip } from "../suggestion.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
+import { writeWhole } from "./write_whole.ts";
 
 /** Where the template is; no experiment has such a name. */
 const TEMPLATE = "experiments/_template";
@@ -19,7 +20,11 @@ const TEMPLATE = "experiments/_template";
  *
  * @throws {UsageError} If the name breaks the rules of names or is taken, or there is no template.
  */
-export function writeExperiment({ root }: Project, { operands }: Options, print: Print): void {
+export async function writeExperiment(
+  { root }: Project,
+  { operands }: Options,
+  print: Print,
+): Promise<void> {
   const [name = ""] = operands;
   const folder = dirname(experimentPath(name));
   const refuse = (why: string) => new UsageError(`Cannot write experiment "${clip(name)}": ${why}`);
@@ -35,19 +40,13 @@ export function writeExperiment({ root }: Project, { operands }: Options, print:
       `${TEMPLATE} must hold a template, and holds none; restore it from version control`,
     );
   }
-  // Under a name that no experiment has until it is whole.
-  const draft = join(root, `experiments/_${name}.${Deno.pid}`);
-  try {
+  await writeWhole(join(root, folder), (draft) => {
     for (const { subfolder, name: file, path } of files) {
       const target = join(draft, subfolder, file);
       Deno.mkdirSync(dirname(target), { recursive: true });
       Deno.writeTextFileSync(target, Deno.readTextFileSync(path).replaceAll(/\bNAME\b/g, name));
     }
-    Deno.renameSync(draft, join(root, folder));
-  } catch (error) {
-    Deno.removeSync(draft, { recursive: true });
-    throw error;
-  }
+  });
   print(`wrote ${folder}/: edit ${experimentPath(name)}, then run\n`);
   print(`deno task plan --experiment ${name}\ndeno task reproduce --experiment ${name}`);
 }

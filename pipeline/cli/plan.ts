@@ -16,13 +16,18 @@ import { requireLimits, type Session, withSession } from "./session.ts";
 
 /** Prints the plan; with `--calibrate`, after running what shows how long it takes. */
 export async function showPlan(project: Project, options: Options, print: Print): Promise<number> {
-  const isReading = !options.calibrate;
-  return await withSession({ project, options, print, isReading }, async (opened) => {
+  const { calibrate } = options;
+  const o = { project, options, print, isReading: !calibrate, leavesUnrecorded: calibrate };
+  return await withSession(o, async (opened) => {
     requireLimits(opened);
-    const session = options.calibrate
+    const session = calibrate
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;
-    if (session === undefined) return INTERRUPTED;
+    if (session === undefined) {
+      const message = "interrupted: what ended is kept; the same command tries the rest";
+      print(options.json ? JSON.stringify({ event: "interrupted", message }) : message);
+      return INTERRUPTED;
+    }
     const notes = [leftOutNote(session), mirrorNote(session, options, project.root)]
       .filter((note) => note !== undefined);
     const previews = await previewsOf(session);

@@ -22,13 +22,15 @@ import { reading, sealed, type Session, withSession } from "./session.ts";
 export async function pull(project: Project, options: Options, print: Print): Promise<number> {
   // Asked for before anything is read: without one there is nothing to pull from.
   if (options.cache === undefined) await openCache(options, reading(options, print));
-  return await withSession({ project, options, print, isReading: false }, async (quick) => {
+  const o = { project, options, print, isReading: false, leavesUnrecorded: true };
+  return await withSession(o, async (quick) => {
     const held = holdForRun(quick.store);
     try {
       const session = await sealed(quick, options);
       const { results, ...counts } = await fetchAll(session.decisions, session.cached!);
       const recorded = session.graph === session.all && results.size === session.all.length;
       if (recorded) await recordFetched(session, results, { project, options });
+      o.leavesUnrecorded = !recorded;
       say(session, { here: results.size, ...counts, recorded }, { options, print });
       return counts.lost + counts.unknown > 0 ? 1 : 0;
     } finally {

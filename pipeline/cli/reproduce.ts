@@ -4,6 +4,7 @@
  * @module
  */
 import type { Event, Listener } from "../event.ts";
+import { PINS_FILE } from "../store/pins.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import { openLive } from "../views/live.ts";
 import { acceptedNote } from "./accepted_note.ts";
@@ -14,6 +15,7 @@ import { leftOutNote } from "./left_out_note.ts";
 import { requireLock } from "./locking.ts";
 import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
+import { withImports } from "./pin_imports.ts";
 import { planEvent } from "./plan_event.ts";
 import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
@@ -55,15 +57,19 @@ async function carryOut(request: Request): Promise<number> {
   const { project, options, listener } = request;
   const startedAt = performance.now();
   const said: Event[] = [];
-  const quick = await openSession(project, options, {
-    onDamage(path, message) {
+  const opening = {
+    onDamage(path: string, message: string) {
       said.push({ event: "damaged", path, message });
       listener({ event: "damaged", path, message });
     },
-    onNote(message) {
+    onNote(message: string) {
       said.push({ event: "note", message });
       listener({ event: "note", message });
     },
+  };
+  const quick = await withImports(() => openSession(project, options, opening), {
+    ...{ root: project.root, options },
+    onPinned: (message) => listener({ event: "lock", path: PINS_FILE, message, holds: true }),
   });
   requireLimits(quick);
   if (options.locked) requireLock(project, quick);

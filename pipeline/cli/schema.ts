@@ -8,10 +8,11 @@ import { editorSchema } from "../config/schema.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { loadStages } from "./wiring.ts";
+import { writeWholeText } from "./write_whole.ts";
 
 /** Writes `experiments/schema.json`. */
 export async function writeSchema(project: Project, _: Options, print: Print): Promise<void> {
   const text = `${JSON.stringify(editorSchema(await loadStages(project)), null, 2)}\n`;
-  Deno.writeTextFileSync(join(project.root, "experiments/schema.json"), text);
+  await writeWholeText(join(project.root, "experiments/schema.json"), text);
   print("wrote experiments/schema.json");
 }

@@ -8,12 +8,12 @@ import { resolvePlatform } from "../key/platform.ts";
 import { cells, HEAD, percent, selfAuditPage, totals } from "../selfaudit/page.ts";
 import { selfAudit } from "../selfaudit/selfaudit.ts";
 import type { Tally } from "../selfaudit/tally.ts";
-import { writeAtomically } from "../store/sealed.ts";
 import { column, wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { outputsFolder } from "./session.ts";
 import { loadStages, openExperiment } from "./wiring.ts";
+import { writeWholeText } from "./write_whole.ts";
 
 /** How many alterations of a kind are made where nobody says. */
 const TIMES = 20;
@@ -48,10 +48,13 @@ export async function auditEngine(
   );
   progress("");
   const audited = { experiment: experiment.name, profile, seed, times };
-  if (options.page !== undefined) writeAtomically(options.page, selfAuditPage(tallies, audited));
   const sum = totals(tallies);
   if (options.json) print(JSON.stringify({ event: "selfaudit-summary", ...audited, ...sum }));
-  else printText(tallies, options, print);
+  else printText(tallies, print);
+  if (options.page !== undefined) {
+    await writeWholeText(options.page, selfAuditPage(tallies, audited));
+    if (!options.json) print(`wrote ${options.page}`);
+  }
   return sum.missed > 0 ? 1 : 0;
 }
 
@@ -61,7 +64,7 @@ function progressLine({ json }: Options): (what: string) => void {
   return (what) => Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${what.slice(0, 78)}`));
 }
 
-function printText(tallies: readonly Tally[], { page }: Options, print: Print): void {
+function printText(tallies: readonly Tally[], print: Print): void {
   const rows = tallies.map(cells);
   const columns = HEAD.map((name, index) => column(name, rows.map((row) => row[index]!)));
   for (let row = 0; row <= rows.length; row++) {
@@ -79,7 +82,6 @@ function printText(tallies: readonly Tally[], { page }: Options, print: Print): 
     }), ` +
       `${spurious} of ${unexpected} spurious (${percent(spurious, unexpected)})`,
   );
-  if (page !== undefined) print(`wrote ${page}`);
 }
 
 function printFindings(

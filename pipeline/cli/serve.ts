@@ -4,6 +4,7 @@
  * @module
  */
 import { serveOutputs } from "../views/serve.ts";
+import { interruptible } from "./interrupt.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { outputsFolder } from "./session.ts";
@@ -14,13 +15,12 @@ export async function serve(
   options: Options,
   print: Print,
 ): Promise<void> {
-  const ended = Promise.withResolvers<void>();
-  const end = () => ended.resolve();
   const server = serveOutputs(outputsFolder(project, options), { port: options.port });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
   if (options.json) print(JSON.stringify({ event: "serving", url: server.url }));
   else print(`results  ${server.url}\nruns     ${server.url}live\nCtrl-C ends this`);
-  await ended.promise;
+  await interruptible((signal) =>
+    new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
+  );
   // Not waited for: a browser that keeps its connection must not keep this process.
   server.stop();
 }

@@ -262,9 +262,17 @@ export async function sealed(session: Session, options: Options): Promise<Sessio
  * Opens a session, hands it over and closes its store whatever happens.
  *
  * @param o.isReading Whether the store is only read.
+ * @param o.leavesUnrecorded Whether what it leaves is in no record: it stays claimed, as what a run left that
+ * was interrupted.
  */
 export async function withSession<T>(
-  o: { project: Project; options: Options; print: Print; isReading?: boolean },
+  o: {
+    project: Project;
+    options: Options;
+    print: Print;
+    isReading?: boolean;
+    leavesUnrecorded?: boolean;
+  },
   use: (session: Session) => T | Promise<T>,
 ): Promise<T> {
   const { project, options, print, isReading = true } = o;
@@ -273,7 +281,7 @@ export async function withSession<T>(
   try {
     return await use(session);
   } finally {
-    await session.claims.close();
+    await session.claims.close({ isInterrupted: o.leavesUnrecorded ?? false });
     session.store.close();
   }
 }

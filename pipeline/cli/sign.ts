@@ -18,10 +18,10 @@ import {
 } from "../provenance/signatures.ts";
 import { agree, identityOf, type Statement, statementOf } from "../provenance/statement.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { writeAtomically } from "../store/sealed.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore } from "./session.ts";
+import { writeWholeText } from "./write_whole.ts";
 
 /** Signs a file, or checks it; 0 if that went well. */
 export async function sign(project: Project, options: Options, print: Print): Promise<number> {
@@ -44,7 +44,7 @@ export async function sign(project: Project, options: Options, print: Print): Pr
   }
   const key = await readSigningKey(resolve(options.key));
   const signature = signaturePath(path);
-  writeAtomically(signature, await signatureOf(path, key));
+  await writeWholeText(signature, await signatureOf(path, key));
   const shown = signaturePath(file);
   if (options.json) print(JSON.stringify({ event: "signed", file, signature: shown, key: key.id }));
   else print(`wrote ${shown}, by key ${key.id.slice(0, 12)}`);

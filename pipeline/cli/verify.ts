@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { lookAt, readText } from "../files.ts";
 import { UsageError } from "../errors.ts";
 import { commandCode } from "../store/command_code.ts";
+import { inFile } from "../replay/archive.ts";
 import { chosenBy } from "../replay/chosen.ts";
 import { printable, stepText, verifiedText } from "../replay/text.ts";
 import { verify, type VerifyOptions } from "../replay/verify.ts";
@@ -35,7 +36,8 @@ export async function verifyFile(
       if (!options.json && line !== undefined) say(line);
     },
   };
-  const verified = await verify(read(path), how);
+  using file = Deno.openSync(readable(path));
+  const verified = await verify(inFile(file), how);
   if (options.json) {
     const { findings, repeated, index, ...whole } = verified;
     const event = (value: unknown) => print(printable(JSON.stringify(value)));
@@ -51,7 +53,9 @@ export async function verifyFile(
 
 /** What the file is held to besides itself. */
 function againstOf({ root, stages }: Project, { lock, checkout }: Options): VerifyOptions {
-  const given = lock === undefined ? undefined : new TextDecoder().decode(read(lock));
+  const given = lock === undefined
+    ? undefined
+    : new TextDecoder().decode(Deno.readFileSync(readable(lock)));
   if (!checkout) return given === undefined ? {} : { lock: () => given };
   return {
     lock: (name) => given ?? readText(join(root, name)),
@@ -65,8 +69,9 @@ function againstOf({ root, stages }: Project, { lock, checkout }: Options): Veri
   };
 }
 
-function read(path: string): Uint8Array<ArrayBuffer> {
+/** A path at which there is a file. */
+function readable(path: string): string {
   const found = lookAt(path)?.kind ?? "nothing";
-  if (found === "a file" || found === "a symbolic link") return Deno.readFileSync(path);
+  if (found === "a file" || found === "a symbolic link") return path;
   throw new UsageError(`Cannot verify ${path}: it must be a file, found ${found}`);
 }

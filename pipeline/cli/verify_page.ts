@@ -12,7 +12,6 @@ import { choicesOf } from "../replay/page/material.ts";
 import { replayPage } from "../replay/page/page.ts";
 import { inspect } from "../replay/verify.ts";
 import type { LatestRun } from "../store/latest.ts";
-import { writeAtomically } from "../store/sealed.ts";
 import type { Trace } from "../store/trace.ts";
 import { ancestry, makersOf } from "../views/ancestry.ts";
 import { latestRun, sourceIn } from "./bundle.ts";
@@ -20,6 +19,7 @@ import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore } from "./session.ts";
+import { writeWholeText } from "./write_whole.ts";
 
 /**
  * Writes the page.
@@ -41,7 +41,7 @@ export async function writePage(project: Project, options: Options, print: Print
       ? materialIn(first)
       : { run: latestRun({ project, options, store }), source: sourceIn(store!) };
     const page = await pageOf(material, isFile ? rest : options.operands);
-    writeAtomically(path, page.text);
+    await writeWholeText(path, page.text);
     const { chosen, of } = page, bytes = new TextEncoder().encode(page.text).length;
     if (options.json) {
       print(JSON.stringify({ event: "page", path, bytes, instances: chosen }));

@@ -11,6 +11,7 @@ import { ConfigError, UsageError } from "../errors.ts";
 import { buildGraph, type Graph } from "../plan/graph.ts";
 import { checkInstances } from "../plan/surroundings.ts";
 import type { Stage } from "../stage.ts";
+import { readPins } from "../store/pins.ts";
 import type { Options } from "./options.ts";
 import { profilesOf } from "./profiles.ts";
 import type { Project } from "./project.ts";
@@ -71,7 +72,10 @@ export async function openExperiment(project: Project, options: Options): Promis
   try {
     files = readFiles(wanted, root);
     const stages = await loadStagesOf(project, files.file);
-    experiment = loadExperiment(files, { root, profile, set, stages, mirror });
+    experiment = loadExperiment(files, {
+      ...{ root, profile, set, stages, mirror },
+      pins: readPins(root),
+    });
   } catch (error) {
     throw mistaken(project, { wanted, profile }) ?? error;
   }

@@ -48,6 +48,8 @@ export interface ExperimentOptions {
   readonly stages: ReadonlyMap<string, Stage>;
   /** As given with `--mirror`; takes precedence over the file's own. */
   readonly mirror: string | undefined;
+  /** What `lock/pins.lock` has, by name. */
+  readonly pins?: ReadonlyMap<string, string>;
 }
 
 /**
@@ -85,6 +87,7 @@ export function loadExperiment(files: ExperimentFiles, options: ExperimentOption
     definitions: definitionsOf(layers, files.included),
     axes: new Set(axes),
     mirror,
+    pins: options.pins ?? new Map(),
     grid: asTexts(grid),
     exclude: exclude.map(asTexts),
     eachOf: (node: string) => nodes.get(node)!.each,

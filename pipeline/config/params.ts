@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ConfigError } from "../errors.ts";
+import { ConfigError, UnpinnedError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
 import type { Settling, Stage, Surroundings } from "../stage.ts";
@@ -20,6 +20,7 @@ export interface ParamsSource {
   readonly mirror: string | undefined;
   /** Every axis with this run's values. */
   readonly grid: Surroundings["grid"];
+  readonly pins: Settling["pins"];
   readonly exclude: Settling["exclude"];
   /** The axes of a node. */
   readonly eachOf: (node: string) => readonly string[];
@@ -51,22 +52,26 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
   }
   const params = plain(parsed.data);
   const { settle } = node.stage;
-  return settle === undefined
-    ? params
-    : plain(settle(params, settlingOf(node, coordinates, source)));
+  if (settle === undefined) return params;
+  try {
+    return plain(settle(params, settlingOf(node, coordinates, source)));
+  } catch (error) {
+    if (!(error instanceof UnpinnedError)) throw error;
+    throw new UnpinnedError(error, point(error.path, error.message));
+  }
 }
 
 /** What an instance's params are settled by. */
 function settlingOf(
   node: Node,
   coordinates: Coordinates,
-  { mirror, grid, exclude, eachOf }: ParamsSource,
+  { mirror, grid, exclude, pins, eachOf }: ParamsSource,
 ): Settling {
   const at = Object.fromEntries(node.each.map((axis) => [axis, String(coordinates[axis])]));
   const each = Object.entries(node.inputs).map(([input, references]) =>
     [input, references.map((reference) => eachOf(reference.node))] as const
   );
-  return { mirror, at, grid, exclude, each: Object.fromEntries(each) };
+  return { mirror, at, grid, exclude, pins, each: Object.fromEntries(each) };
 }
 
 /** An instance's params as the layers have them, and what points at where one is written. */

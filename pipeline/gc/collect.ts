@@ -6,7 +6,7 @@
  * @module
  */
 import { LockstepError, refusal } from "../errors.ts";
-import { removeTree } from "../files.ts";
+import { pause, removeTree } from "../files.ts";
 import { latestPath, writeLatest } from "../store/latest.ts";
 import { type HeldLock, isHeld, type Owner, thisOwner, tryLock } from "../store/mutex.ts";
 import { holdForRemoval } from "../store/removal_lock.ts";
@@ -44,6 +44,9 @@ export async function collect(request: Request, remove = removeTree): Promise<Co
   }
 }
 
+/** How many items go between two pauses. */
+const ITEMS_A_TURN = 100;
+
 async function removeAll(
   { items, shortened }: Garbage,
   { request: { store }, remove }: {
@@ -60,7 +63,8 @@ async function removeAll(
   }
   const removed: Item[] = [];
   let isSynced = false;
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
+    if (index % ITEMS_A_TURN === 0) await pause();
     if (item.kind === "blob" && !isSynced) {
       // A power cut must not bring a trace back whose blobs are gone.
       for (const path of foldersOf(removed)) syncFolder(path);

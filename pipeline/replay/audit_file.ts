@@ -18,8 +18,9 @@ import { type Sha256, sha256 } from "../key/hash.ts";
 import { LockstepError } from "../errors.ts";
 import { unseal } from "../store/sealed.ts";
 import { isCount, isDigest, isRecord, isRecordOf, isText } from "../store/shape.ts";
+import { type Archive, digestOf } from "./archive.ts";
 import { readRecord, recordBytes } from "./record.ts";
-import { type Member, readTar } from "./tar.ts";
+import { type Entry, type Member, readTar } from "./tar.ts";
 
 export const FORMAT = "lockstep-audit/2";
 export const INDEX = "audit.json";
@@ -47,7 +48,41 @@ export interface AuditFile {
   readonly index: AuditIndex;
   /** Digest of the index: of all that the file says. */
   readonly root: Sha256;
-  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  readonly files: Files;
+}
+
+/** Files by their names; each is read when it is asked for. */
+export class Files {
+  readonly #entries: ReadonlyMap<string, Entry>;
+
+  constructor(entries: readonly Entry[]) {
+    this.#entries = new Map(entries.map((entry) => [entry.name, entry]));
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  get(name: string): Uint8Array<ArrayBuffer> | undefined {
+    const content = this.#entries.get(name)?.content;
+    return content?.read(0, content.length);
+  }
+
+  /** The digest of a file, which is not read into memory whole. */
+  digest(name: string): Sha256 | undefined {
+    const content = this.#entries.get(name)?.content;
+    return content && digestOf(content);
+  }
+
+  /** How long a file is, in bytes. */
+  bytes(name: string): number | undefined {
+    return this.#entries.get(name)?.content.length;
+  }
+
+  /** The names, in the archive's order. */
+  keys(): Iterable<string> {
+    return this.#entries.keys();
+  }
 }
 
 /** The index as the first file of an archive. */
@@ -60,14 +95,15 @@ export function indexMember(index: AuditIndex): Member {
  *
  * @throws {LockstepError} If it is no archive with an index as they are written here.
  */
-export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
-  const [first, ...rest] = readTar(bytes);
+export function readAuditFile(archive: Archive): AuditFile {
+  const [first, ...rest] = readTar(archive);
   if (first?.name !== INDEX) {
     throw new LockstepError(
       `Cannot read the audit file: its first file must be ${INDEX}, found ${first?.name ?? "none"}`,
     );
   }
-  const index = readRecord(first.content, INDEX, (text) => toIndex(unseal(text, INDEX)));
+  const content = first.content.read(0, first.content.length);
+  const index = readRecord(content, INDEX, (text) => toIndex(unseal(text, INDEX)));
   if (index === undefined) {
     throw new LockstepError(
       `Cannot read the audit file: ${INDEX} must be of format "${FORMAT}", with names and a commit as the engine writes them`,
@@ -75,8 +111,8 @@ export function readAuditFile(bytes: Uint8Array<ArrayBuffer>): AuditFile {
   }
   return {
     index,
-    root: sha256(first.content),
-    files: new Map(rest.map(({ name, content }) => [name, content])),
+    root: sha256(content),
+    files: new Files(rest),
   };
 }
 

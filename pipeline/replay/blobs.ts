@@ -56,17 +56,17 @@ export function checkBlobs(
   const named = new Set<string>();
   const manifest = (digest: string) => manifests.get(digest);
   for (const use of usesOf(traces, { ...choices, manifest })) {
-    const path = `blobs/${use.sha256}`, content = files.get(path);
+    const path = `blobs/${use.sha256}`, held = files.bytes(path);
     const where = `${path}, ${use.of}`;
     const left = index.leftOut[use.sha256];
-    const size = content?.length ?? (use.always ? undefined : left);
+    const size = held ?? (use.always ? undefined : left);
     if (size === undefined) {
       const found = left === undefined ? "nothing" : "it listed as left out";
       report({ what: "blob", where, expected: "there", found });
     } else if (use.bytes !== undefined && size !== use.bytes) {
       report({ what: "blob", where, expected: `${use.bytes} bytes`, found: `${size}` });
-    } else if (content !== undefined && !intact.has(path) && !named.has(use.sha256)) {
-      report({ what: "blob", where, expected: use.sha256, found: sha256(content) });
+    } else if (held !== undefined && !intact.has(path) && !named.has(use.sha256)) {
+      report({ what: "blob", where, expected: use.sha256, found: files.digest(path)! });
     }
     named.add(use.sha256);
   }

@@ -49,16 +49,23 @@ export async function bundle(
   options: BundleOptions,
 ): Promise<Bundled> {
   const traces = new Map<string, Trace>();
+  let cache: string | undefined;
   // A run's record has them in the order in which they ended.
   const keys = Object.entries(run.keys).sort(([a], [b]) => a < b ? -1 : 1);
   for (const [instance, key] of keys) {
     const trace = await source.trace(key);
     if (trace === undefined) throw lost(`the trace of ${instance}`);
     // Whence a store got it is the store's affair: the same run gives the same file.
-    const { received: _, ...own } = trace;
+    const { received, ...own } = trace;
+    cache ??= received?.from;
     traces.set(instance, own);
   }
-  const { taken, left } = chosenBlobs(traces, source, options);
+  const blob: Blob = (digest, of) => {
+    const content = source.blob(digest);
+    if (content === undefined) throw cache === undefined ? lost(of) : notFetched(of, cache);
+    return content;
+  };
+  const { taken, left } = chosenBlobs(traces, { blob, ...options });
   const texts = membersOf(run, traces, source);
   const files = [
     ...taken.map(({ sha256 }) => [`blobs/${sha256}`, sha256] as const),
@@ -78,9 +85,7 @@ export async function bundle(
     *chunks() {
       yield* archived(indexMember(index));
       for (const { sha256, of } of taken) {
-        const content = source.blob(sha256);
-        if (content === undefined) throw lost(of);
-        yield* archived({ name: `blobs/${sha256}`, content });
+        yield* archived({ name: `blobs/${sha256}`, content: blob(sha256, of) });
       }
       for (const member of texts) yield* archived(member);
       yield tarEnd();
@@ -90,18 +95,20 @@ export async function bundle(
 
 type SizedUse = Use & { readonly bytes: number };
 
+/** The bytes of a digest, and what they are for messages. */
+type Blob = (digest: Sha256, of: string) => Uint8Array<ArrayBuffer>;
+
 /** What the traces name, each once and in the order of the digests: what goes in, and what stays out. */
 function chosenBlobs(
   traces: ReadonlyMap<string, Trace>,
-  source: Source,
-  { largestBytes, ...choices }: BundleOptions,
+  { blob, largestBytes, ...choices }: BundleOptions & { readonly blob: Blob },
 ): { readonly taken: readonly SizedUse[]; readonly left: readonly SizedUse[] } {
   const blobs = new Map<Sha256, SizedUse>();
-  for (const use of usesOf(traces, { manifest: manifestsOf(source), ...choices })) {
+  for (const use of usesOf(traces, { manifest: manifestsOf(blob), ...choices })) {
     const known = blobs.get(use.sha256);
     if (known !== undefined && (known.always || !use.always)) continue;
     // Of a stage's own code no trace gives the size.
-    const bytes = use.bytes ?? known?.bytes ?? source.blob(use.sha256)?.length ?? 0;
+    const bytes = use.bytes ?? known?.bytes ?? blob(use.sha256, use.of).length;
     blobs.set(use.sha256, { ...use, bytes });
   }
   const all = [...blobs.values()].sort((a, b) => a.sha256 < b.sha256 ? -1 : 1);
@@ -130,15 +137,23 @@ export function lost(what: string): LockstepError {
   );
 }
 
+/** What must go into an audit file and is in a shared cache. */
+function notFetched(what: string, cache: string): LockstepError {
+  return new LockstepError(
+    `Cannot take ${what}: results of this run came from ${cache}, and not all of their files were ` +
+      'fetched; run "deno task pull" with the same experiment and profile first',
+  );
+}
+
 /** What each folder holds, read once. */
-function manifestsOf(source: Source): (digest: string) => Manifest {
+function manifestsOf(blob: Blob): (digest: string) => Manifest {
   const known = new Map<string, Manifest>();
   return (digest) => {
     let manifest = known.get(digest);
     if (manifest === undefined) {
-      const content = source.blob(digest as Sha256);
-      manifest = content && toManifest(new TextDecoder().decode(content));
-      if (manifest === undefined) throw lost(`the list of files ${digest}`);
+      const of = `the list of files ${digest}`;
+      manifest = toManifest(new TextDecoder().decode(blob(digest as Sha256, of)));
+      if (manifest === undefined) throw lost(of);
       known.set(digest, manifest);
     }
     return manifest;

@@ -23,10 +23,10 @@ export function checkCertificates(
   report: Report,
 ): void {
   const byName = new Map([...traces.values()].map((trace) => [certificateName(trace.key), trace]));
-  for (const [where, content] of files) {
+  for (const where of files.keys()) {
     if (!where.startsWith("certificates/")) continue;
     const trace = byName.get(where);
-    const found = problemOf(content, where, trace);
+    const found = problemOf(files.get(where)!, where, trace);
     if (found === undefined) continue;
     const expected = `a certificate of ${trace?.instance ?? "a result of the run"}`;
     report({ what: "certificate", where, expected, found });

@@ -8,6 +8,7 @@
  * @module
  */
 import { UsageError } from "../errors.ts";
+import { inFile } from "./archive.ts";
 import { chosenBy } from "./chosen.ts";
 import { stepText, verifiedText } from "./text.ts";
 import { verify } from "./verify.ts";
@@ -18,7 +19,8 @@ if (import.meta.main) {
     console.error("Cannot verify: it takes FILE and perhaps instances to run again");
     Deno.exit(2);
   }
-  const verified = await verify(Deno.readFileSync(path), {
+  using file = Deno.openSync(path);
+  const verified = await verify(inFile(file), {
     ...chosenBy(patterns),
     onStep(step) {
       const line = stepText(step);

@@ -44,8 +44,12 @@ export function checkRecords(file: AuditFile, report: Report, choices: Choices =
       if (kind === "folder") folders.add(sha256);
     }
   }
-  const blob = (digest: string) =>
-    intact.has(`blobs/${digest}`) ? file.files.get(`blobs/${digest}`) : undefined;
+  const blob = (digest: string) => {
+    if (!intact.has(`blobs/${digest}`)) return undefined;
+    const content = file.files.get(`blobs/${digest}`)!;
+    if (sha256(content) === digest) return content;
+    throw new LockstepError(`Cannot read blobs/${digest}: it changed while the file was read`);
+  };
   const manifests = readManifests(folders, blob, report);
   checkBlobs(file, { traces, manifests, intact, report, choices });
   checkFolders(traces, manifests, report);
@@ -74,8 +78,8 @@ function checkFiles({ index, files }: AuditFile, report: Report): Set<string> {
     const found = there.filter((name) => Object.hasOwn(index.files, name))[wrong]!;
     report({ what: "file", where: `file ${wrong + 1}`, expected: both[wrong]!, found });
   }
-  for (const [name, content] of files) {
-    const digest = sha256(content);
+  for (const name of files.keys()) {
+    const digest = files.digest(name)!;
     const listed = Object.hasOwn(index.files, name) ? index.files[name] : undefined;
     const named = /^blobs\/(.*)$/.exec(name)?.[1];
     if (digest === (named ?? digest)) intact.add(name);

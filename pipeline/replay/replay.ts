@@ -155,7 +155,8 @@ function assignmentOf(
   const files: [string, Uint8Array<ArrayBuffer>][] = [];
   const place = (digest: string): string => {
     const path = `/inputs/${files.length}`;
-    files.push([path, material.blob(digest)!]);
+    // A copy: with a part of an archive all of it would be sent.
+    files.push([path, material.blob(digest)!.slice()]);
     return path;
   };
   const inputs: Record<string, TaskInput[]> = {};

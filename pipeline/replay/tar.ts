@@ -5,6 +5,7 @@
  * @module
  */
 import { LockstepError } from "../errors.ts";
+import { type Archive, partOf } from "./archive.ts";
 
 /** A file of an archive. */
 export interface Member {
@@ -48,17 +49,23 @@ export function tarEnd(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(2 * BLOCK);
 }
 
+/** A file in an archive. */
+export interface Entry {
+  readonly name: string;
+  readonly content: Archive;
+}
+
 /**
- * The files of an archive, in its order; their contents share its memory.
+ * The files of an archive, in its order.
  *
  * @throws {TarError} If any byte is another than {@linkcode tarHeader} and the others write.
  */
-export function readTar(archive: Uint8Array<ArrayBuffer>): Member[] {
-  const members: Member[] = [];
+export function readTar(archive: Archive): Entry[] {
+  const entries: Entry[] = [];
   const names = new Set<string>();
   let at = 0;
   const expect = (bytes: Uint8Array, what: string) => {
-    const found = archive.subarray(at, at + bytes.length);
+    const found = archive.read(at, at + bytes.length);
     const wrong = bytes.findIndex((byte, index) => byte !== found[index]);
     if (wrong < 0) return at += bytes.length;
     throw new TarError(
@@ -66,26 +73,27 @@ export function readTar(archive: Uint8Array<ArrayBuffer>): Member[] {
         `${found[wrong] ?? "the end"}`,
     );
   };
-  while (archive[at] !== 0) {
-    const header = archive.subarray(at, at + BLOCK);
+  for (;;) {
+    const header = archive.read(at, at + BLOCK);
+    if (header[0] === 0) break;
     const text = new TextDecoder("latin1").decode(header);
     const name = text.slice(0, MAX_NAME).split("\0")[0]!;
-    const size = parseInt(text.slice(124, 135), 8);
-    if (header.length < BLOCK || !/^[\x21-\x7e]+$/.test(name) || !(size >= 0)) {
+    const bytes = parseInt(text.slice(124, 135), 8);
+    if (header.length < BLOCK || !/^[\x21-\x7e]+$/.test(name) || !(bytes >= 0)) {
       throw new TarError(`Cannot read the archive: at byte ${at} there must be a file's header`);
     }
     if (names.has(name)) throw new TarError(`Cannot read the archive: "${name}" is there twice`);
     names.add(name);
-    expect(tarHeader(name, size), `the header of ${name}`);
-    const content = archive.subarray(at, at + size);
-    if (content.length < size) {
+    expect(tarHeader(name, bytes), `the header of ${name}`);
+    const from = at, held = Math.max(0, Math.min(bytes, archive.length - from));
+    if (held < bytes) {
       throw new TarError(
-        `Cannot read the archive: ${name} must have ${size} bytes, found ${content.length}`,
+        `Cannot read the archive: ${name} must have ${bytes} bytes, found ${held}`,
       );
     }
-    at += size;
-    expect(tarPadding(size), `what fills up ${name}`);
-    members.push({ name, content });
+    at += bytes;
+    expect(tarPadding(bytes), `what fills up ${name}`);
+    entries.push({ name, content: partOf(archive, from, bytes) });
   }
   expect(tarEnd(), "the archive's end");
   if (at < archive.length) {
@@ -93,5 +101,5 @@ export function readTar(archive: Uint8Array<ArrayBuffer>): Member[] {
       `Cannot read the archive: it must end at byte ${at}, found ${archive.length - at} more`,
     );
   }
-  return members;
+  return entries;
 }

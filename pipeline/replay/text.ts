@@ -38,7 +38,7 @@ export function verifiedText(
       `holds   ${megabytes(bytes)}: ${Object.keys(instances).length} instances, ${
         count("traces")
       } traces, ${count("blobs")} ` +
-        `blobs, ${count("certificates")} certificates; left out ${left.length} artifacts of ` +
+        `blobs, ${count("certificates")} certificates; ${left.length} left out, ` +
         megabytes(left.reduce((sum, size) => sum + size, 0)),
       `root    sha256 ${root}`,
     );

@@ -6,10 +6,11 @@
  * @module
  */
 import { LockstepError } from "../errors.ts";
-import { type Sha256, sha256 } from "../key/hash.ts";
+import type { Sha256 } from "../key/hash.ts";
 import type { StageProgress } from "../stage.ts";
 import { lockName } from "../store/lockfile.ts";
 import { codeOf, isCommand, type OutputRecord, type Trace } from "../store/trace.ts";
+import { type Archive, digestOf, inMemory } from "./archive.ts";
 import { type AuditFile, type AuditIndex, readAuditFile } from "./audit_file.ts";
 import type { Finding, Report } from "./finding.ts";
 import { compareLines } from "./lock_lines.ts";
@@ -83,17 +84,18 @@ export interface Inspected extends Omit<Verified, "repeated" | "notRepeated"> {
  * @param options.choices What a page's file holds, where not all that a run's does.
  */
 export function inspect(
-  bytes: Uint8Array<ArrayBuffer>,
+  file: Uint8Array<ArrayBuffer> | Archive,
   { lock, choices }: Pick<VerifyOptions, "lock"> & { readonly choices?: Choices } = {},
 ): Inspected {
-  const whole = { sha256: sha256(bytes), bytes: bytes.length };
+  const archive = file instanceof Uint8Array ? inMemory(file) : file;
+  const whole = { sha256: digestOf(archive), bytes: archive.length };
   const findings: Finding[] = [];
   const report: Report = (finding) => findings.push(finding);
   try {
-    const file = readAuditFile(bytes);
-    const records = checkRecords(file, report, choices);
-    if (lock !== undefined) checkAgainst(lock, file, report);
-    return { ...whole, findings, index: file.index, root: file.root, records };
+    const read = readAuditFile(archive);
+    const records = checkRecords(read, report, choices);
+    if (lock !== undefined) checkAgainst(lock, read, report);
+    return { ...whole, findings, index: read.index, root: read.root, records };
   } catch (error) {
     // What else was found is of no use to whoever holds something that was not written here.
     if (!(error instanceof LockstepError)) throw error;
@@ -105,11 +107,11 @@ export function inspect(
 
 /** Verifies an audit file. Whatever is wrong with it is a finding. */
 export async function verify(
-  bytes: Uint8Array<ArrayBuffer>,
+  file: Uint8Array<ArrayBuffer> | Archive,
   options: VerifyOptions = {},
 ): Promise<Verified> {
   const { onStep = () => {} } = options;
-  const { records, ...inspected } = inspect(bytes, options);
+  const { records, ...inspected } = inspect(file, options);
   const traces = records?.traces ?? new Map<string, Trace>();
   options.onInstances?.(Object.keys(inspected.index?.instances ?? {}));
   const findings = [...inspected.findings];

@@ -48,6 +48,8 @@ export interface Reach {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly hosts: readonly string[];
+  /** Variables of the environment that hold what the hosts ask for; where one is unset, none. */
+  readonly secrets: readonly string[];
 }
 
 /** What the process that computes says of itself. */

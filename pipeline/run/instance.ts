@@ -161,6 +161,7 @@ async function prepare(
     read: [folder, dirname(module), ...own, ...(mirror !== undefined && !remote ? [mirror] : [])],
     write: [written, ...own],
     hosts: [...(access.hosts ?? []), ...(remote ? [new URL(mirror).host] : [])],
+    secrets: access.secrets ?? [],
   };
   return { task, reach };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Bundle } from "../key/bundle_format.ts";
-import { explain, LockstepError, StageError } from "../errors.ts";
+import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
 import {
@@ -26,6 +26,7 @@ import type { Platform } from "../key/platform.ts";
 import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
 import { needsOf, type Share } from "./share.ts";
 import { Slots } from "./slots.ts";
+import { withinTime } from "./time_limit.ts";
 import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
 import { keepCode } from "../store/code.ts";
 import type { Claims } from "../store/claims.ts";
@@ -124,30 +125,6 @@ interface Begun {
   readonly started: Date;
   /** What `performance.now()` gave when it began. */
   readonly clock: number;
-}
-
-/**
- * A run's signal, or one that an instance's own time aborts besides, which begins now.
- *
- * @param o.share What it holds.
- */
-function withinTime(
-  { name, node }: Instance,
-  { share, signal }: { readonly share: Share; readonly signal: AbortSignal },
-): Disposable & { readonly signal: AbortSignal } {
-  const { timeSeconds } = share;
-  if (timeSeconds === undefined) return { signal, [Symbol.dispose]() {} };
-  const over = new AbortController();
-  const goesOn = node.stage.checkpoints ? "; run again, and it goes on from its last state" : "";
-  const error = new StageError(
-    `Cannot finish ${name}: it may take no longer than the time of its stage's resources, ` +
-      `${timeSeconds} s${goesOn}`,
-  );
-  const timer = setTimeout(() => over.abort(error), timeSeconds * 1000);
-  return {
-    signal: AbortSignal.any([signal, over.signal]),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  };
 }
 
 const LOCK_POLL_MS = 50;

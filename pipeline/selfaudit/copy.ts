@@ -18,6 +18,9 @@ const OWN = /^store\/(scratch|locks|live|aside|checkpoints|remembered|logs)\//;
 /** Copies a project and its results to a temporary folder; disposing removes it. */
 export function copyOf(from: Where): Copy & Disposable {
   const place = Deno.makeTempDirSync({ prefix: "lockstep-selfaudit-" });
+  const remove = () => Deno.removeSync(place, { recursive: true });
+  // Where an interruption ends the process.
+  globalThis.addEventListener("unload", remove);
   const root = join(place, "project"), outputs = join(place, "outputs");
   for (const name of ["experiments", "lock", "data"]) {
     for (const path of filesBelow(join(from.root, name))) copyFile(path, from.root, root);
@@ -33,7 +36,8 @@ export function copyOf(from: Where): Copy & Disposable {
   return {
     ...{ root, outputs, from },
     [Symbol.dispose]() {
-      Deno.removeSync(place, { recursive: true });
+      globalThis.removeEventListener("unload", remove);
+      remove();
     },
   };
 }

@@ -14,6 +14,7 @@ import { buildGraph, type Instance } from "../plan/graph.ts";
 import { ingredientsOf, inputDigests } from "../plan/ingredients.ts";
 import { checkInstances } from "../plan/surroundings.ts";
 import type { Stage } from "../stage.ts";
+import { readPins } from "../store/pins.ts";
 import type { OutputRecord } from "../store/trace.ts";
 
 /** An instance as an audit of the engine sees it. */
@@ -49,6 +50,7 @@ export async function lookAtInstances(subject: Subject): Promise<Map<string, Loo
   const experiment = loadExperiment(readFiles(wanted, root), {
     ...{ root, profile, mirror, stages },
     set: [],
+    pins: readPins(root),
   });
   const graph = buildGraph(experiment);
   await checkInstances(graph, experiment);

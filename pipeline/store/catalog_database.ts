@@ -5,7 +5,7 @@
  * @module
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { LockstepError } from "../errors.ts";
+import { isRefused, LockstepError, refusal } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import { openLockFile } from "./mutex.ts";
 
@@ -22,11 +22,24 @@ export interface CatalogContent {
   readonly schema: readonly string[];
   /** Fills a new one. */
   readonly fill: () => void;
+  /** Whether it goes on in memory where nothing can be written to its place, or no more. */
+  readonly orInMemory: boolean;
+}
+
+/** Where there is no room for what it keeps beside a database, SQLite says no more than this. */
+export const NO_ROOM_BESIDE = "disk I/O error";
+
+/** Whether nothing can be written to a place, by permission or for want of room. */
+function isUnwritable(error: unknown): boolean {
+  return isRefused(error) ||
+    error instanceof Error &&
+      (refusal(error.message) === "full" || error.message === NO_ROOM_BESIDE);
 }
 
 /** See the module's comment. */
 export class CatalogDatabase {
-  readonly #path: string | undefined;
+  /** In memory, there is none. */
+  #path: string | undefined;
   readonly #content: CatalogContent;
   readonly #statements = new Map<string, StatementSync>();
   #database: DatabaseSync;
@@ -34,11 +47,11 @@ export class CatalogDatabase {
   #isNew: boolean;
   #isFilling = false;
 
-  /** Opens the database at a path, or without one a new one in memory. */
-  constructor(path: string | undefined, content: CatalogContent) {
+  /** Opens the database at a path. */
+  constructor(path: string, content: CatalogContent) {
     this.#path = path;
     this.#content = content;
-    [this.#database, this.#isNew] = this.#open();
+    [this.#database, this.#isNew] = this.#openAnywhere();
   }
 
   get inMemory(): boolean {
@@ -47,6 +60,16 @@ export class CatalogDatabase {
 
   /** Fills the database if it is a new one. */
   begin(): void {
+    try {
+      this.#fill();
+    } catch (error) {
+      if (!this.#goesToMemory(error)) throw error;
+      this.#goToMemory();
+      this.#fill();
+    }
+  }
+
+  #fill(): void {
     if (!this.#isNew) return;
     this.#isNew = false;
     this.#isFilling = true;
@@ -85,7 +108,7 @@ export class CatalogDatabase {
   /** Removes the database and fills a new one. */
   startAgain(): void {
     this.close();
-    [this.#database, this.#isNew] = this.#open({ drop: true });
+    [this.#database, this.#isNew] = this.#openAnywhere({ drop: true });
     this.begin();
   }
 
@@ -100,10 +123,24 @@ export class CatalogDatabase {
     try {
       return work();
     } catch (error) {
-      if (this.#isFilling || isOutside(error)) throw error;
-      this.startAgain();
+      if (this.#isFilling) throw error;
+      if (this.#goesToMemory(error)) {
+        this.#goToMemory();
+        this.begin();
+      } else if (isOutside(error)) throw error;
+      else this.startAgain();
       return work();
     }
+  }
+
+  #goesToMemory(error: unknown): boolean {
+    return this.#content.orInMemory && this.#path !== undefined && isUnwritable(error);
+  }
+
+  #goToMemory(): void {
+    this.close();
+    this.#path = undefined;
+    [this.#database, this.#isNew] = this.#open();
   }
 
   #prepare(sql: string): StatementSync {
@@ -114,6 +151,16 @@ export class CatalogDatabase {
       this.#statements.set(sql, statement);
     }
     return statement;
+  }
+
+  #openAnywhere(options = {}): [database: DatabaseSync, isNew: boolean] {
+    try {
+      return this.#open(options);
+    } catch (error) {
+      if (!this.#goesToMemory(error)) throw error;
+      this.#path = undefined;
+      return this.#open();
+    }
   }
 
   /** Opens the database. One process at a time: SQLite does not take two making one at once. */

@@ -11,6 +11,7 @@ import { isNothing, lookAt, readText, sortedEntries } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import { type HeldLock, isHeld, isLocked, tryLock } from "./mutex.ts";
 import { holdOffRemoval } from "./removal_lock.ts";
+import { namingPath } from "./sealed.ts";
 import { locksFolder, makeFolder, type Workspace } from "./workspace.ts";
 
 /** The claims of one run. Nothing is written before the first. */
@@ -57,9 +58,7 @@ export class Claims {
     try {
       Deno.writeTextFileSync(path, text, { append: true });
     } catch (error) {
-      // The system says of a full device neither which nor for what.
-      if (error instanceof Error) error.message += `: write '${path}'`;
-      throw error;
+      throw namingPath(error, path);
     }
   }
 

@@ -34,7 +34,8 @@ import { basename, join } from "node:path";
 import type { ArtifactStore, BlobState, FoundOutputs, PutTrace } from "./artifact_store.ts";
 import { Blobs } from "./blobs.ts";
 import { Catalog } from "./catalog.ts";
-import { isRefused, LockstepError, refusal } from "../errors.ts";
+import { NO_ROOM_BESIDE } from "./catalog_database.ts";
+import { LockstepError, refusal } from "../errors.ts";
 import { lookAt } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Manifest, type Named, type Trace, unlikeResults } from "./trace.ts";
@@ -66,16 +67,6 @@ export interface StoreOptions {
   readonly onDamage?: DamageListener;
 }
 
-/** Where there is no room for what it keeps beside a database, SQLite says no more than this. */
-const NO_ROOM_BESIDE = "disk I/O error";
-
-/** Whether nothing can be written to a place, by permission or for want of room. */
-function isUnwritable(error: unknown): boolean {
-  return isRefused(error) ||
-    error instanceof Error &&
-      (refusal(error.message) === "full" || error.message === NO_ROOM_BESIDE);
-}
-
 /** An open store. */
 export class LocalStore implements ArtifactStore, Workspace {
   readonly root: string;
@@ -98,7 +89,13 @@ export class LocalStore implements ArtifactStore, Workspace {
     this.#onDamage = onDamage;
     try {
       for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
-      this.catalog = this.#openCatalog();
+      this.catalog = new Catalog(
+        join(root, "catalog.sqlite"),
+        (catalog) => fillCatalog(catalog, this),
+        {
+          orInMemory: reading,
+        },
+      );
     } catch (cause) {
       const found = cause instanceof Error ? cause.message : String(cause);
       const [rule, todo] = refusal(found) === "full"
@@ -114,17 +111,6 @@ export class LocalStore implements ArtifactStore, Workspace {
     }
     this.#blobs = new Blobs(this, this.catalog);
     this.#traces = new Traces(this, this.catalog);
-  }
-
-  /** For who only reads, one in memory where the catalogue's place can't be written to. */
-  #openCatalog(): Catalog {
-    const fill = (catalog: Catalog) => fillCatalog(catalog, this);
-    try {
-      return new Catalog(join(this.root, "catalog.sqlite"), fill);
-    } catch (error) {
-      if (this.#reading && isUnwritable(error)) return new Catalog(undefined, fill);
-      throw error;
-    }
   }
 
   blobPath(digest: string): string {

@@ -8,6 +8,7 @@
  */
 import { join } from "node:path";
 import { isNothing, lookAt } from "../files.ts";
+import { namingPath } from "./sealed.ts";
 
 /** Who holds a lock. */
 export interface Owner {
@@ -61,14 +62,18 @@ export async function tryLock(folder: string, name: string): Promise<HeldLock | 
       file.close();
       continue;
     }
-    await file.truncate();
-    await file.write(new TextEncoder().encode(JSON.stringify(thisOwner())));
-    return {
-      release() {
-        Deno.removeSync(path);
-        file.close();
-      },
+    const release = () => {
+      Deno.removeSync(path);
+      file.close();
     };
+    try {
+      await file.truncate();
+      await file.write(new TextEncoder().encode(JSON.stringify(thisOwner())));
+    } catch (error) {
+      release();
+      throw namingPath(error, path);
+    }
+    return { release };
   }
 }
 

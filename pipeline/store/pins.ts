@@ -40,7 +40,7 @@ export class Pins {
    * @throws {StageError} If it is pinned as something else.
    */
   check(name: string, value: string): void {
-    compare(this.#read(), name, value);
+    compare(readPins(this.#root), name, value);
   }
 
   /**
@@ -56,7 +56,7 @@ export class Pins {
     // The file itself is replaced when it is written, so a lock on it would exclude nobody.
     using lock = Deno.openSync(folder, { read: true });
     lock.lockSync(true);
-    const pins = this.#read();
+    const pins = readPins(this.#root);
     const fresh: string[] = [];
     for (const [name, value] of seen) {
       compare(pins, name, value);
@@ -71,25 +71,26 @@ export class Pins {
     if (fresh.length > 0) writeAtomically(join(this.#root, PINS_FILE), format(pins));
     return fresh.map((name) => `${name} is pinned as ${seen.get(name)}; review it with git diff`);
   }
+}
 
-  #read(): Map<string, string> {
-    const pins = new Map<string, string>();
-    const text = readText(join(this.#root, PINS_FILE)) ?? "";
-    for (const [index, line] of text.split("\n").entries()) {
-      if (line === "" || line.startsWith("#")) continue;
-      const [, name, value] = /^(\S+(?: \S+)*) {2}(\S+(?: \S+)*)$/.exec(line) ?? [];
-      if (name === undefined || value === undefined || pins.has(name)) {
-        throw new ConfigError(
-          `${PINS_FILE}:${
-            index + 1
-          }: must be a name, two spaces and what was seen, each name once; ` +
-            "restore the file",
-        );
-      }
-      pins.set(name, value);
+/** The pins of the project at a folder, by name. */
+export function readPins(root: string): Map<string, string> {
+  const pins = new Map<string, string>();
+  const text = readText(join(root, PINS_FILE)) ?? "";
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line === "" || line.startsWith("#")) continue;
+    const [, name, value] = /^(\S+(?: \S+)*) {2}(\S+(?: \S+)*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined || pins.has(name)) {
+      throw new ConfigError(
+        `${PINS_FILE}:${
+          index + 1
+        }: must be a name, two spaces and what was seen, each name once; ` +
+          "restore the file",
+      );
     }
-    return pins;
+    pins.set(name, value);
   }
+  return pins;
 }
 
 function compare(pins: ReadonlyMap<string, string>, name: string, value: string): void {

@@ -59,9 +59,7 @@ export function writeAtomically(
     try {
       Deno.removeSync(scratch);
     } catch { /* it was never made */ }
-    if (!(error instanceof Error) || refusal(error.message) !== "full") throw error;
-    // The system says of a full device neither which nor for what.
-    throw new Error(`${error.message}: write '${path}'`, { cause: error });
+    throw namingPath(error, path);
   }
   syncFolder(dirname(path));
 }
@@ -102,6 +100,14 @@ export function writeSealed(path: string, value: unknown): boolean {
   }
   writeAtomically(path, text);
   return true;
+}
+
+/** An error with the path that was written: of a full device the system says neither which nor for what. */
+export function namingPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || refusal(error.message) !== "full") return error;
+  return error.message.includes(path)
+    ? error
+    : new Error(`${error.message}: write '${path}'`, { cause: error });
 }
 
 /** Makes renames in a folder durable. */

@@ -89,7 +89,8 @@ async function strictCase(name: string, mirror: string): Promise<StrictCase> {
   return {
     name,
     source:
-      download.settle!(wanted, { mirror, at: {}, grid: {}, exclude: [], each: {} }).source.name,
+      download.settle!(wanted, { mirror, at: {}, grid: {}, exclude: [], each: {}, pins: new Map() })
+        .source.name,
     tokenize: paramsOf(`tokenize/${dataset}`).params,
     ...(embeddingScale === undefined ? {} : { embeddingScale }),
     stage,

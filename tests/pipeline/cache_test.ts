@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
 import { lookAt } from "../../pipeline/files.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
@@ -8,6 +9,7 @@ import { seal, unseal } from "../../pipeline/store/sealed.ts";
 import { CacheServer } from "../rig/cache_server.ts";
 import { projectAt, recallHere, reproduceHere } from "../rig/in_process.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
 
 const TOY = [
   ...["gather", "steps/ann/1", "steps/ann/2", "steps/bob/1", "steps/bob/2"],
@@ -93,6 +95,16 @@ Deno.test("a second clone reproduces from the cache alone, and fetches only what
     assertEquals(code, 1);
     assertMatch(unwrapped(stderr), /came from http:\S+, and .* not fetched; run "deno task pull"/);
     assertEquals(lookAt(second.path(format)), undefined);
+  }
+
+  for (const args of [["bundle", "--to", "toy.tar"], ["verify", "--page", "toy.html", "gather"]]) {
+    const { code, stderr } = await second.run(args);
+    assertEquals(code, 1);
+    assertMatch(
+      unwrapped(stderr),
+      /^Cannot take [^;]*: results of this run came from http:\S+, and not all of their files were fetched; run "deno task pull" with the same experiment and profile first/,
+    );
+    assertEquals([...Deno.readDirSync(second.root)].filter(({ name }) => /toy\./.test(name)), []);
   }
 
   const begun = `outputs/store/incoming/${"0".repeat(64)}`;
@@ -325,6 +337,44 @@ Deno.test("a run that was pulled whole is recorded: bundle, export and audit nee
   assertEquals(lacking.code, 1);
   assertStringIncludes(lacking.stdout, '"recorded":false');
   assertEquals([...Deno.readDirSync(partial.path("outputs/store/runs"))], []);
+});
+
+/** An authority of one's own and a certificate of `localhost` by it; `undefined` without OpenSSL. */
+async function ownAuthority() {
+  const cwd = temporaryFolder();
+  const script = `
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout ca.key -out ca.pem -subj /CN=ours
+    openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=localhost
+    echo subjectAltName=DNS:localhost >names
+    openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \\
+      -extfile names -out cert.pem`;
+  const { success } = await new Deno.Command("sh", { args: ["-ec", script], cwd }).output();
+  if (!success) return undefined;
+  const read = (name: string) => Deno.readTextFileSync(join(cwd, name));
+  return { authority: join(cwd, "ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
+}
+
+Deno.test("over TLS large and small files go up and come down, one after another", async () => {
+  const own = await ownAuthority();
+  if (!own) return console.warn("skipped: a cache over TLS; it needs openssl");
+  await using server = new CacheServer([], own);
+  using first = toyProject();
+  // Larger than what is sent from memory.
+  first.edit("experiments/toy/experiment.yaml", "{ text: Ann }", `{ text: ${"Ann".repeat(1e5)} }`);
+  const cache = ["--cache", server.url], env = { NODE_EXTRA_CA_CERTS: own.authority };
+  const refused = await first.run(["reproduce", "--push", ...cache]);
+  assertStringIncludes(unwrapped(refused.stdout), "7 results could not be put there");
+  const pushed = await first.run(["push", ...cache], env);
+  assertStringIncludes(pushed.stdout, "7 results put there", pushed.stderr);
+  const again = await first.run(["push", ...cache], env);
+  assertStringIncludes(again.stdout, "7 there before");
+  for (const [path, bytes] of server.content) {
+    if (path.startsWith("/cas/")) assertEquals(path, `/cas/${sha256(bytes)}`);
+  }
+  using second = toyProject();
+  second.write("experiments/toy/experiment.yaml", first.read("experiments/toy/experiment.yaml"));
+  const pulled = await second.run(["pull", ...cache], env);
+  assertStringIncludes(pulled.stdout, "7 of 7 instances here", pulled.stderr);
 });
 
 Deno.test("pull and plan say that a cache can't be reached, and pull fails", async () => {

@@ -238,7 +238,7 @@ Deno.test("what settles params knows where they are, what is left out and what f
     params: z.strictObject({ known: z.unknown() }),
     inputs: { all: { many: true } },
     outputs: { out: file },
-    settle: (_, { mirror: _mirror, ...known }) => ({ known }),
+    settle: (_, { mirror: _mirror, pins: _pins, ...known }) => ({ known }),
   });
   const make = defineStage({
     name: "make",

@@ -2,8 +2,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
 import type { Event } from "../../pipeline/event.ts";
 import { isLocked } from "../../pipeline/store/mutex.ts";
+import { type Asked, CacheServer } from "../rig/cache_server.ts";
 import { execute } from "../rig/execute.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
+import { temporaryFolder } from "../rig/temporary.ts";
+import { unsound } from "../rig/toy_store.ts";
 
 const SLOW = ["reproduce", "--profile", "slow"];
 
@@ -108,6 +111,107 @@ for (const end of ["SIGINT", "SIGKILL"] as const) {
     assertEquals(claims(), 0);
   });
 }
+
+/** Waits until an instance is being executed. */
+async function waitForScratch(project: TestProject): Promise<void> {
+  const folder = project.path("outputs/store/scratch");
+  await until(() => Promise.resolve([...Deno.readDirSync(folder)].length > 0));
+}
+
+Deno.test("Ctrl-C ends certify with a message, and leaves nothing", async () => {
+  using project = toyProject();
+  await project.executed();
+  const child = project.start(["certify", "steps/ann/1", "--set", "steps.delayMs=100000"]);
+  await waitForScratch(project);
+  child.kill("SIGINT");
+  const { code, stdout } = await finish(child);
+  assertEquals([code, stdout], [130, "interrupted: 0 of 1 certified, and kept\n"]);
+  assertEquals([...Deno.readDirSync(project.path("outputs/store/scratch"))], []);
+  assertEquals(await unsound(project), []);
+});
+
+Deno.test("Ctrl-C ends plan --calibrate with a message, and gc keeps what ended", async () => {
+  using project = toyProject();
+  const calibrate = ["plan", "--calibrate", "--set", "steps.delayMs=100000"];
+  const child = project.start(calibrate);
+  await waitFor(project, 2);
+  await waitForScratch(project);
+  child.kill("SIGINT");
+  const { code, stdout } = await finish(child);
+  assertEquals(code, 130);
+  assertStringIncludes(stdout, "interrupted: what ended is kept");
+  const { stdout: kept } = await project.run(["gc", "--delete"]);
+  assertStringIncludes(kept, "kept: 2 results");
+  assertEquals((await project.executed()).length, 5);
+});
+
+for (const name of ["push", "pull"]) {
+  Deno.test(`Ctrl-C ends ${name} in the middle with a message, and what it had done stays`, async () => {
+    await using server = new CacheServer();
+    using project = toyProject();
+    using other = toyProject();
+    await other.executed(...name === "pull" ? ["--cache", server.url, "--push"] : []);
+    const at = name === "pull" ? project : other;
+    // It answers all but one request.
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { promise: free, resolve: release } = Promise.withResolvers<void>();
+    const isHeld = ({ method, path }: Asked) =>
+      path.startsWith("/cas/") && method === (name === "pull" ? "GET" : "PUT");
+    server.misbehave = async (request) => {
+      if (!isHeld(request)) return undefined;
+      resolve();
+      await free;
+      return new Response(null, { status: 503 });
+    };
+    const child = at.start([name, "--cache", server.url]);
+    await asked;
+    child.kill("SIGINT");
+    const { code, stderr } = await finish(child);
+    release();
+    assertEquals([code, stderr], [
+      130,
+      "interrupted: nothing is half written; run the same command again\n",
+    ]);
+    server.misbehave = () => undefined;
+    assertEquals(await unsound(at), []);
+    const again = await at.run([name, "--cache", server.url]);
+    assertEquals(again.code, 0, again.stdout + again.stderr);
+    const { stdout } = await at.run(["gc", "--delete"]);
+    // Also in no record of a run.
+    assertStringIncludes(stdout, "kept: 7 results");
+    assertEquals(await at.executed("--cache", server.url), []);
+  });
+}
+
+Deno.test("Ctrl-C in the middle of a file that was asked for leaves nothing of it", async () => {
+  const folder = temporaryFolder();
+  const module = new URL("../../pipeline/cli/write_whole.ts", import.meta.url).href;
+  const interrupt = new URL("../../pipeline/cli/interrupt.ts", import.meta.url).href;
+  const code = `
+    import { writeWhole } from "${module}";
+    import { endWhereInterrupted } from "${interrupt}";
+    endWhereInterrupted(console.error);
+    await writeWhole(${JSON.stringify(`${folder}/file`)}, async (beside) => {
+      Deno.writeTextFileSync(beside, "half");
+      console.log("written");
+      await new Promise((resolve) => setTimeout(resolve, 100_000));
+    });`;
+  const args = [
+    "run",
+    "-A",
+    "--quiet",
+    "--no-lock",
+    `data:application/typescript,${encodeURIComponent(code)}`,
+  ];
+  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
+    .spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  reader.releaseLock();
+  child.kill("SIGINT");
+  assertEquals((await finish(child)).code, 130);
+  assertEquals([...Deno.readDirSync(folder)], []);
+});
 
 Deno.test("what an interrupted run finished goes where it is asked for", async () => {
   using project = toyProject();
@@ -298,6 +402,15 @@ Deno.test("a stage that does not hear of the end is ended: at once, or after a g
     assertEquals(error?.message, "enough");
     assert(seconds >= low && seconds < high, `${body} it took ${seconds} s`);
   }
+});
+
+Deno.test("an end that is asked for while a stage's process starts is not missed", async () => {
+  const controller = new AbortController();
+  const ending = execute("await new Promise((resolve) => setTimeout(resolve, 20_000));", {
+    signal: controller.signal,
+  });
+  controller.abort(new Error("enough"));
+  assertEquals((await ending).error?.message, "enough");
 });
 
 Deno.test("what a stage finishes within the grace is kept", async () => {

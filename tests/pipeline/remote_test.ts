@@ -154,6 +154,52 @@ Deno.test("an answer that stops in the middle is given up", async () => {
   }
 });
 
+/** A server that takes connections and answers a PUT with a text and nothing else, reading no more of it. */
+function answering(text: string | undefined) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const held: Deno.Conn[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) {
+      held.push(connection);
+      const head = new Uint8Array(16);
+      await connection.read(head);
+      const isPut = new TextDecoder().decode(head).startsWith("PUT");
+      const answer = isPut
+        ? text
+        : "HTTP/1.1 404 None\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+      if (answer !== undefined) await connection.write(new TextEncoder().encode(answer));
+    }
+  })();
+  return {
+    url: `http://127.0.0.1:${listener.addr.port}`,
+    async [Symbol.asyncDispose]() {
+      held.forEach((connection) => connection.close());
+      listener.close();
+      await accepting;
+    },
+  };
+}
+
+Deno.test("a server that answers before it has read a file is heard, and one that reads none of it is given up", async () => {
+  const path = newFile();
+  // More than connections hold; of a hole nothing is on the disk.
+  const blob = { sha256: sha256("large"), bytes: 1 << 28 };
+  Deno.writeFileSync(path, new Uint8Array());
+  Deno.truncateSync(path, blob.bytes);
+  const table = [
+    ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 507 Full\r\ncontent-length: 0\r\n\r\n", /status 507/],
+    ["HTTP/1.1 201 Created\r\n\r\n", undefined],
+    ["SSH-2.0-OpenSSH_9.2\r\n", /fewer than 8192 bytes in 0.2 s/],
+    [undefined, /fewer than 8192 bytes in 0.2 s/],
+  ] as const;
+  for (const [answer, wanted] of table) {
+    await using server = answering(answer);
+    const { cache, notes } = await cacheAt(server.url, { stallMs: 200, attempts: 1 });
+    assertEquals(await cache.putBlob(blob, path), wanted === undefined ? "put" : "failed");
+    assertMatch(notes.join(), wanted ?? /^$/);
+  }
+});
+
 Deno.test("a breaker opens after failures in a row, and closes with an answer", () => {
   const said: string[] = [];
   const breaker = new Breaker({ failures: 3, restMs: 1e6, onOpen: (reason) => said.push(reason) });

@@ -9,6 +9,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { pathToFileURL } from "node:url";
 import { choicesOf, pack, unpack } from "../../pipeline/replay/page/material.ts";
 import { replayPage } from "../../pipeline/replay/page/page.ts";
+import { sha256 } from "../../pipeline/key/hash.ts";
 import { inspect } from "../../pipeline/replay/verify.ts";
 import { type Browser, type Look, startBrowser } from "../rig/browser.ts";
 import { Forger } from "../rig/forge.ts";
@@ -210,6 +211,52 @@ const FORGERIES: Readonly<Record<string, readonly [(forger: Forger) => void, Reg
         }`.replaceAll("ORIGIN", JSON.stringify(origin))),
       ),
     /gather: differs .*output page at line 1: recorded "All", again "reached "/,
+  ],
+  "a metric": [
+    (forger) =>
+      forger.set("steps/ann/1", { ...forger.trace("steps/ann/1"), metrics: { value: 41 } }),
+    /steps\/ann\/1: differs .*metric value: must be 40, found 41/,
+  ],
+  "a param": [
+    (forger) => forger.ingredients("gather", (own) => own["params.title"] = '"Best"'),
+    /gather: differs .*output page at line 1: recorded "All", again "Best"/,
+  ],
+  "which run was which": [
+    (forger) =>
+      forger.ingredients("gather", (own) => {
+        const [one, two] = ["1", "2"].map((seed) =>
+          `inputs.states[steps.state{"name":"bob","seed":"${seed}"}]`
+        );
+        [own[one!], own[two!]] = [own[two!]!, own[one!]!];
+      }),
+    /input +gather, input states .*"name":"bob".*must be made by what its label names/,
+  ],
+  "a run that is not gathered": [
+    (forger) =>
+      forger.ingredients("gather", (own) => {
+        delete own['inputs.logs[steps.log{"name":"bob","seed":"2"}]'];
+      }),
+    /input +gather, input logs .*must be log of steps\/bob\/2, which the run has/,
+  ],
+  "a key": [
+    (forger) => forger.set("gather", { ...forger.trace("gather"), key: sha256("other") }),
+    /key +gather, key from its ingredients: must be/,
+  ],
+  "a size": [
+    (forger) => {
+      const { outputs, ...trace } = forger.trace("steps/ann/1");
+      const state = { ...outputs["state"]!, bytes: 999 };
+      forger.set("steps/ann/1", { ...trace, outputs: { ...outputs, state } });
+    },
+    /blob +blobs\/\w+, state of steps\/ann\/1: must be 999 bytes/,
+  ],
+  "a name": [
+    (forger) => {
+      const [one, two] = ["steps/ann/1", "steps/ann/2"].map((name) => forger.trace(name));
+      forger.set("steps/ann/1", two!);
+      forger.set("steps/ann/2", one!);
+    },
+    /input +gather, input states .*"name":"ann".*must be made by what its label names/,
   ],
 };
 let origin = "";

@@ -6,13 +6,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { sha256 } from "../../pipeline/key/hash.ts";
-import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { findingText } from "../../pipeline/replay/finding.ts";
 import { recordBytes } from "../../pipeline/replay/record.ts";
-import { readTar } from "../../pipeline/replay/tar.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import type { Trace } from "../../pipeline/store/trace.ts";
-import { archive, Forger, relisted } from "../rig/forge.ts";
+import { archive, certified, Forger, opened, relisted } from "../rig/forge.ts";
 import { measured } from "../rig/measuring.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -50,23 +48,13 @@ async function altered(): Promise<Bytes> {
   const forger = new Forger((await measured()).file);
   const trace: Trace = { ...forger.trace("table"), machine: { processor: "unknown" } };
   forger.set("table", trace);
-  const file = await forger.file();
-  const { key, instance, stage, run, ingredients, outputs, metrics } = trace;
-  const execution = { varied: {}, outputs, metrics };
-  return relisted(file, (files) =>
-    files.set(
-      `certificates/${key}.json`,
-      recordBytes({
-        ...{ key, instance, stage, run, ingredients, outputs, metrics },
-        ...{ machine: "unknown", executions: [execution] },
-      }),
-    ));
+  return certified(await forger.file(), "table");
 }
 
 Deno.test("a trace, a certificate and the index have one form, whatever their seals say", async () => {
   const file = await altered();
   assertEquals(await refusal(file), "");
-  const { index } = readAuditFile(file);
+  const { index } = opened(file);
   const key = index.instances["table"];
   for (const [name, edit] of Object.entries(FORMS)) {
     for (const record of [`traces/${key}.json`, `certificates/${key}.json`]) {
@@ -79,9 +67,7 @@ Deno.test("a trace, a certificate and the index have one form, whatever their se
     }
     // What was typed at the command line is the one text in it that could be any, and no number is in it.
     const given = recordBytes({ ...index, set: ["unknown"] });
-    const members = readTar(file).map(({ name: member, content }) =>
-      [member, member === "audit.json" ? resealed(given, edit) : content] as const
-    );
+    const members = [["audit.json", resealed(given, edit)] as const, ...opened(file).files];
     if (name === "a number in another form") continue;
     assertEquals(await refusal(archive(members)), refused("audit.json"), `${name} of the index`);
   }
@@ -91,6 +77,19 @@ const refused = (where: string) =>
   `file    the file: must be an audit file, found Cannot read ${where}: it must be written as "bundle" ` +
   "writes it (UTF-8 without a mark, names sorted and each once, whole characters, no other spaces), " +
   "and is not";
+
+Deno.test("a record that is nested without end is refused, and not followed", async () => {
+  const { file } = await measured();
+  const name = `traces/${opened(file).index.instances["table"]}.json`;
+  const deep = "[".repeat(1e5) + "]".repeat(1e5);
+  const said = await refusal(relisted(file, (files) => {
+    files.set(
+      name,
+      resealed(files.get(name)!, (body) => body.replace("{", `{\n "deep": ${deep},`)),
+    );
+  }));
+  assertEquals(said, refused(name));
+});
 
 Deno.test("a lock and a folder's list of files have one form", async () => {
   const { file } = await measured();
@@ -110,7 +109,7 @@ Deno.test("a lock and a folder's list of files have one form", async () => {
 
 Deno.test("code is never left out, nor what tables are made from", async () => {
   const { file } = await measured();
-  const { index } = readAuditFile(file);
+  const { index } = opened(file);
   const forger = new Forger(file);
   const digests = {
     [forger.trace("pair/ann/bob").ingredients["code"]!]: "code of pair/ann/ann",
@@ -119,7 +118,7 @@ Deno.test("code is never left out, nor what tables are made from", async () => {
   for (const [digest, of] of Object.entries(digests)) {
     const files = { ...index.files };
     delete files[`blobs/${digest}`];
-    const bytes = readAuditFile(file).files.get(`blobs/${digest}`)!.length;
+    const bytes = opened(file).files.get(`blobs/${digest}`)!.length;
     const other = { ...index, files, leftOut: { [digest]: bytes } };
     const said = await refusal(
       relisted(file, (files) => files.delete(`blobs/${digest}`), other),

@@ -7,13 +7,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
-import { readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { recordBytes } from "../../pipeline/replay/record.ts";
-import { readTar } from "../../pipeline/replay/tar.ts";
 import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
-import { Forger, relisted } from "../rig/forge.ts";
+import { Forger, opened, relisted } from "../rig/forge.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -70,7 +68,7 @@ Deno.test("what is too large stays out, and is listed; what tables are made from
   await project.executed();
   const ended = await project.run(["bundle", "--to", "a.tar", "--largest", "2B", "--json"]);
   assertEquals(ended.code, 0, ended.stderr);
-  const { index, files } = readAuditFile(Deno.readFileSync(project.path("a.tar")));
+  const { index, files } = opened(Deno.readFileSync(project.path("a.tar")));
   // "Ann" and "Bob": as sha256sum has them.
   assertEquals(
     Object.entries(index.leftOut),
@@ -173,7 +171,7 @@ Deno.test("other programs read an audit file", async () => {
     return console.warn("SKIPPED: this machine has no tar");
   }
   assertEquals([ended.code, new TextDecoder().decode(ended.stderr)], [0, ""]);
-  for (const { name, content } of readTar(file)) {
+  for (const [name, content] of opened(file).files) {
     assertEquals(Deno.readFileSync(`${folder}/${name}`), content, name);
   }
 });
@@ -320,7 +318,7 @@ Deno.test("what was altered is named, whatever was made to agree with it", async
 
 Deno.test("files that are missing, too many, renamed or listed wrongly are named", async () => {
   const { file } = await audited();
-  const names = [...readAuditFile(file).files.keys()];
+  const names = [...opened(file).files.keys()];
   const trace = names.find((name) => name.startsWith("traces/"))!;
   const blob = names.findLast((name) => name.startsWith("blobs/"))!;
   const lock = names.find((name) => name.startsWith("lock/"))!;
@@ -392,7 +390,7 @@ Deno.test("a run's certificates go with it, and must be of its results", async (
   assertEquals(verified.code, 0, verified.stdout);
   assertStringIncludes(unwrapped(verified.stdout), "19 blobs, 1 certificates;");
   const file = Deno.readFileSync(project.path("a.tar"));
-  const { index, files } = readAuditFile(file);
+  const { index, files } = opened(file);
   const own = `certificates/${index.instances["gather"]}.json`;
   const text = (await findings(relisted(file, (all) => {
     const edited = new TextDecoder().decode(all.get(own)).split("\nsha256")[0]!;
@@ -425,6 +423,30 @@ Deno.test("a checkout says whether the lock and the code in the file are its own
   const unlocked = await project.run(["verify", "a.tar", "--checkout"]);
   assertEquals(unlocked.code, 1);
   assertStringIncludes(unwrapped(unlocked.stdout), "must be given, found no lock of this run");
+});
+
+Deno.test("an audit file is read in pieces, and one that changes meanwhile is found out", async () => {
+  const { file } = await audited();
+  const { index } = opened(file);
+  // Each blob is at hand whole once alone: when an instance that reads it runs.
+  const largest = Math.max(...[...opened(file).files.values()].map(({ length }) => length));
+  let longest = 0, reads = 0, changed = false;
+  const archive = {
+    length: file.length,
+    read(from: number, to: number) {
+      longest = Math.max(longest, to - from);
+      reads++;
+      const part = file.slice(from, to);
+      return changed ? part.map((byte) => byte ^ 1) : part;
+    },
+  };
+  assertEquals((await verify(archive)).findings, []);
+  assert(longest <= Math.max(largest, 1 << 20), `${longest} bytes at once`);
+  assert(reads > Object.keys(index.files).length);
+  const again = (_: unknown, instance: string) => instance === "gather";
+  const onInstances = () => void (changed = true);
+  const text = await verify(archive, { again, onInstances }).catch(({ message }) => message);
+  assertStringIncludes(JSON.stringify(text), "it changed while the file was read");
 });
 
 Deno.test("what is no audit file is said to be none", async () => {
@@ -464,7 +486,7 @@ function disturb(root: Record<string, unknown>, number: (bound: number) => numbe
 
 Deno.test("400 random edits of index and traces, sealed again and listed, are found", async () => {
   const { file } = await audited();
-  const { index, files } = readAuditFile(file);
+  const { index, files } = opened(file);
   const number = numbersOf("records");
   const traces = [...files.keys()].filter((name) => name.startsWith("traces/"));
   const parsed = (text: string) =>
@@ -487,7 +509,7 @@ Deno.test("400 random edits of index and traces, sealed again and listed, are fo
 
 Deno.test("no name in a file leads a lock or a line of the verifier elsewhere", async () => {
   const { file } = await audited();
-  const { index } = readAuditFile(file);
+  const { index } = opened(file);
   const [key] = Object.values(index.instances);
   for (
     const other of [

@@ -24,17 +24,26 @@ export class CacheServer implements AsyncDisposable {
   readonly asked: Asked[] = [];
   misbehave: Misbehave = () => undefined;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #isSecure: boolean;
 
-  constructor(content: Iterable<readonly [string, Uint8Array<ArrayBuffer>]> = []) {
+  /** @param certificate Of `localhost`, and its private key: both in PEM. */
+  constructor(
+    content: Iterable<readonly [string, Uint8Array<ArrayBuffer>]> = [],
+    certificate?: { readonly cert: string; readonly key: string },
+  ) {
     this.content = new Map(content);
+    this.#isSecure = certificate !== undefined;
     this.#server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen() {}, onError: () => new Response(null) },
+      {
+        ...{ hostname: "127.0.0.1", port: 0, onListen() {}, onError: () => new Response(null) },
+        ...certificate,
+      },
       (request) => this.#answer(request),
     );
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#server.addr.port}`;
+    return `${this.#isSecure ? "https://localhost" : "http://127.0.0.1"}:${this.#server.addr.port}`;
   }
 
   /** How often something was asked for, by method and the beginning of its path. */

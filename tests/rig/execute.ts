@@ -71,7 +71,12 @@ export async function execute(body: string, options: ExecuteOptions = {}): Promi
   try {
     metrics = await (options.executor ?? new LocalExecutor()).execute(task, {
       share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: options.adapters ?? [] },
-      reach: { read: [folder, ...checkpoints], write: [outputs, ...checkpoints], hosts: [] },
+      reach: {
+        read: [folder, ...checkpoints],
+        write: [outputs, ...checkpoints],
+        hosts: [],
+        secrets: [],
+      },
       cache: join(folder, "../deno"),
       watch,
       signal: options.signal ?? new AbortController().signal,

@@ -21,7 +21,6 @@ export const SHELL: Command = {
   folders: [],
   asks: {},
   variables: {},
-  timeoutMinutes: 1,
 };
 
 /** What a program left, or how it failed. */
@@ -94,7 +93,7 @@ export async function executeCommand(
     if ("violation" in examined) throw new Error(examined.violation.message);
     metrics = await executor.execute(task, {
       share: { gpus: 0, memoryBytes: 0, cpus: 1, adapters: [] },
-      reach: { read: [], write: [], hosts: [] },
+      reach: { read: [], write: [], hosts: [], secrets: [] },
       cache: folder,
       watch: {
         pin() {},

@@ -4,14 +4,24 @@
  *
  * @module
  */
+import { inMemory } from "../../pipeline/replay/archive.ts";
 import { bundle, bytesOf } from "../../pipeline/replay/bundle.ts";
 import { type AuditIndex, readAuditFile } from "../../pipeline/replay/audit_file.ts";
 import { recordBytes } from "../../pipeline/replay/record.ts";
 import { tarEnd, tarHeader, tarPadding } from "../../pipeline/replay/tar.ts";
 import { keyOf } from "../../pipeline/key/ingredients.ts";
 import { type Sha256, sha256 } from "../../pipeline/key/hash.ts";
+import { inputsIn, replay } from "../../pipeline/replay/replay.ts";
 import { manifestText, toManifest, type Trace } from "../../pipeline/store/trace.ts";
 import { parseTrace } from "../../pipeline/store/traces.ts";
+
+/** The index of an audit file, and its other files. */
+export function opened(
+  file: Uint8Array<ArrayBuffer>,
+): { readonly index: AuditIndex; readonly files: Map<string, Uint8Array<ArrayBuffer>> } {
+  const { index, files } = readAuditFile(inMemory(file));
+  return { index, files: new Map([...files.keys()].map((name) => [name, files.get(name)!])) };
+}
 
 /** A file with other files in it, and an index that lists them with their digests, or another index. */
 export function relisted(
@@ -19,13 +29,30 @@ export function relisted(
   edit: (files: Map<string, Uint8Array<ArrayBuffer>>) => void,
   other?: unknown,
 ): Uint8Array<ArrayBuffer> {
-  const { index, files: held } = readAuditFile(file);
-  const files = new Map(held);
+  const { index, files } = opened(file);
   edit(files);
   const sorted = [...files].sort(([a], [b]) => a < b ? -1 : 1);
   const digests = sorted.map(([name, content]) => [name, sha256(content)] as const);
   const listed = other ?? { ...index, files: Object.fromEntries(digests) };
   return archive([["audit.json", recordBytes(listed)], ...sorted]);
+}
+
+/** The file with a certificate of an instance in it. */
+export function certified(
+  file: Uint8Array<ArrayBuffer>,
+  instance: string,
+): Uint8Array<ArrayBuffer> {
+  const { key, stage, run, ingredients, outputs, metrics, ...trace } = new Forger(file).trace(
+    instance,
+  );
+  const execution = { varied: { clock: "a year on" }, outputs, metrics };
+  const certificate = {
+    ...{ key, instance: trace.instance, stage, run, ingredients, outputs, metrics },
+    ...{ machine: "unknown", executions: [execution] },
+  };
+  return relisted(file, (files) => {
+    files.set(`certificates/${key}.json`, recordBytes(certificate));
+  });
 }
 
 /** An archive of some files as they are. */
@@ -49,7 +76,7 @@ export class Forger {
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
 
   constructor(file: Uint8Array<ArrayBuffer>) {
-    const { index, files } = readAuditFile(file);
+    const { index, files } = opened(file);
     this.#index = index;
     for (const [name, content] of files) {
       if (name.startsWith("blobs/")) this.#blobs.set(name.slice("blobs/".length), content);
@@ -123,6 +150,66 @@ export class Forger {
         }
       });
     }
+  }
+
+  get instances(): readonly string[] {
+    return [...this.#traces.keys()];
+  }
+
+  /** The text of a digest. */
+  blob(digest: string): string {
+    return new TextDecoder().decode(this.#blobs.get(digest));
+  }
+
+  /** Takes an instance out of the run. */
+  remove(instance: string): void {
+    this.#traces.delete(instance);
+  }
+
+  /**
+   * Hands every instance what those before it have now, and runs those again that are given something else
+   * than before, but for what measures time: as whoever has all code can.
+   */
+  async rederive(before: Forger): Promise<void> {
+    const makers = new Map<string, string>();
+    const now = new Map<string, string>();
+    for (const [instance, { outputs }] of before.#traces) {
+      for (const { sha256 } of Object.values(outputs)) makers.set(sha256, instance);
+    }
+    const visited = new Set<string>();
+    const visit = async (instance: string): Promise<void> => {
+      if (visited.has(instance) || !this.#traces.has(instance)) return;
+      visited.add(instance);
+      for (const { digest } of inputsIn(this.trace(instance))) {
+        const maker = makers.get(digest);
+        if (maker !== undefined) await visit(maker);
+      }
+      this.ingredients(instance, (own) => {
+        for (const [name, value] of Object.entries(own)) own[name] = now.get(value) ?? value;
+      });
+      const was = before.#traces.get(instance);
+      if (was === undefined) return;
+      const trace = this.trace(instance);
+      if (trace.key !== was.key && trace.ingredients["alone"] === undefined) {
+        await this.#run(instance);
+      }
+      for (const [name, { sha256 }] of Object.entries(was.outputs)) {
+        now.set(sha256, this.trace(instance).outputs[name]!.sha256);
+      }
+    };
+    for (const instance of this.instances) await visit(instance);
+  }
+
+  async #run(instance: string): Promise<void> {
+    const trace = this.trace(instance);
+    const blob = (digest: string) => this.#blobs.get(digest);
+    const { outputs, metrics } = await replay(trace, { blob, isFolder: () => false });
+    const made = Object.entries(trace.outputs).map(([name, record]) => {
+      const content = outputs[name]!.files.get("")!;
+      this.#blobs.set(sha256(content), content);
+      return [name, { ...record, sha256: sha256(content), bytes: content.length }] as const;
+    });
+    this.set(instance, { ...trace, outputs: Object.fromEntries(made), metrics });
   }
 
   /** The file with all that must agree. */

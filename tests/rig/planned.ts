@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { ConfigError } from "../../pipeline/errors.ts";
 import { type Experiment, loadExperiment } from "../../pipeline/config/experiment.ts";
 import { readFiles } from "../../pipeline/config/files.ts";
-import { buildGraph } from "../../pipeline/plan/graph.ts";
+import { buildGraph, type Graph } from "../../pipeline/plan/graph.ts";
 import { checkInstances, surroundingsOf } from "../../pipeline/plan/surroundings.ts";
 import type { Preview, Stage } from "../../pipeline/stage.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -47,10 +47,19 @@ export async function plan(name: string, profile: string, root = ROOT): Promise<
   await checkInstances(buildGraph(experiment), experiment);
 }
 
+/** An experiment of this project, as it is, with its instances. */
+export async function planned(
+  name: string,
+  profile: string,
+): Promise<{ readonly experiment: Experiment; readonly graph: Graph }> {
+  const experiment = await loadedFrom(name, profile, ROOT);
+  return { experiment, graph: buildGraph(experiment) };
+}
+
 /** What the stages of an experiment of this project say of themselves in a plan. */
 export async function previews(name: string, profile: string): Promise<Preview[]> {
-  const experiment = await loadedFrom(name, profile, ROOT);
-  const said = buildGraph(experiment).map((instance) =>
+  const { experiment, graph } = await planned(name, profile);
+  const said = graph.map((instance) =>
     instance.node.stage.preview?.(instance.params, surroundingsOf(instance, experiment))
   );
   return (await Promise.all(said)).filter((each) => each !== undefined);

@@ -142,11 +142,13 @@ Deno.test("a record whose path leads out of the folder, or with a file from nowh
   }
 });
 
-Deno.test("the stage may reach the hosts of its source and no others", () => {
+Deno.test("the stage may reach the hosts of its source, with their tokens, and no others", () => {
   const access = (name: string) =>
-    download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [] });
-  assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], mirror: true });
-  assertEquals(access("imdb_labelled"), { hosts: [], mirror: true });
+    download.access?.({ source: sourceSchema.parse(sources[name]), fallbacks: [], endpoints: {} });
+  const open = { mirror: true, secrets: [] };
+  assertEquals(access("ag_news"), { hosts: ["raw.githubusercontent.com"], ...open });
+  assertEquals(access("imdb_labelled"), { hosts: [], ...open });
+  assertEquals(access("arxiv")?.secrets, ["HF_TOKEN"]);
   assertEquals(access("synthetic_short"), {});
 });
 
@@ -204,12 +206,13 @@ Deno.test("a fallback is taken only where the mirror holds it and not the source
     });
     const folder = mirror(directory, "1,a\n");
     const settled = (mirror: string | undefined, fallbacks = [sample]) =>
-      download.settle!({ source: official, fallbacks }, {
+      download.settle!({ source: official, fallbacks, endpoints: {} }, {
         mirror,
         at: {},
         grid: {},
         exclude: [],
         each: {},
+        pins: new Map(),
       }).source.name;
     assertEquals(settled(folder), "mine");
     Deno.renameSync(join(folder, "mine/a.csv"), join(folder, "mine/b.csv"));

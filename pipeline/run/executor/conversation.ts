@@ -36,6 +36,8 @@ export async function follow(
     grace = setTimeout(kill, GRACE_MS);
   };
   signal.addEventListener("abort", stop, { once: true });
+  // While the process was started; of what it has not begun, nothing is to be saved.
+  if (signal.aborted) kill();
   const token = crypto.randomUUID();
   const account = new Account(task.stage, watch);
   const channel = new Channel(token, {

@@ -139,6 +139,7 @@ export class LocalExecutor implements Executor {
       `--allow-read=${list(reach.read, task.folder)}`,
       `--allow-write=${list(reach.write, task.folder)}`,
       ...(reach.hosts.length > 0 ? [`--allow-net=${reach.hosts.join(",")}`] : []),
+      ...(reach.secrets.length > 0 ? [`--allow-env=${reach.secrets.join(",")}`] : []),
       ...flags,
       HOST,
     ] as const;
@@ -146,7 +147,12 @@ export class LocalExecutor implements Executor {
       args,
       cwd: task.folder,
       // The user's own cache holds packages, which code can load that knows where they lie.
-      env: { ...stageEnvironment(), ...adapter?.variables, ...variables, DENO_DIR: cache },
+      env: {
+        ...stageEnvironment(reach.secrets),
+        ...adapter?.variables,
+        ...variables,
+        DENO_DIR: cache,
+      },
       clearEnv: true,
       // A terminal's Ctrl-C is for the engine to answer.
       detached: true,

@@ -184,8 +184,9 @@ export class RemoteCache {
       const once: Record<string, string> = there === undefined && this.#writesOnce
         ? { "if-none-match": "*" }
         : {};
-      const status = await this.#requests.putText(path, {
-        ...{ text, sha256: sha256(text), headers: once },
+      const content = new TextEncoder().encode(text);
+      const status = await this.#requests.put(path, {
+        ...{ content, sha256: sha256(content), headers: once },
       });
       // Another was first.
       if (status === 412) return "there";

@@ -4,13 +4,10 @@
  *
  * @module
  */
-import { request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
-import { createReadStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
 import type { Sha256 } from "../../key/hash.ts";
 import { Breaker } from "./breaker.ts";
 import { Places } from "./places.ts";
+import { putFile } from "./put_file.ts";
 import type { Call, Remote } from "./remote.ts";
 import { CacheTrouble } from "./trouble.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -54,6 +51,9 @@ export const UNASKED = Symbol("unasked");
 
 /** A time-out counts as several failures, since each costs seconds, and so does a refusal of the user. */
 const HEAVY = 4;
+
+/** What is sent from memory, over connections that are used again: it goes even on a slow line in time. */
+const SMALL_BYTES = 64 << 10;
 
 /** See the module's comment. */
 export class Requests {
@@ -144,11 +144,11 @@ export class Requests {
     }
   }
 
-  /** Sends a text. @throws {CacheTrouble} */
-  async putText(
+  /** Sends some bytes; returns the answer's status. @throws {CacheTrouble} */
+  async put(
     path: string,
-    { text, sha256, headers = {} }: {
-      readonly text: string;
+    { content, sha256, headers = {} }: {
+      readonly content: Uint8Array<ArrayBuffer>;
       readonly sha256: Sha256;
       readonly headers?: Readonly<Record<string, string>>;
     },
@@ -157,7 +157,7 @@ export class Requests {
     const dog = new Watchdog(this.#limits);
     try {
       dog.sent();
-      const response = await fetch(call.url, { ...call, body: text, signal: dog.signal })
+      const response = await fetch(call.url, { ...call, body: content, signal: dog.signal })
         .catch((error) => dog.bark(error));
       await response.body?.cancel().catch(() => {});
       refuseRedirect(response);
@@ -167,7 +167,7 @@ export class Requests {
     }
   }
 
-  /** Sends a file, in pieces: of a stream `fetch` does not say how long it is. @throws {CacheTrouble} */
+  /** Sends a file: a small one at once, another in pieces. @throws {CacheTrouble} */
   async putFile(
     path: string,
     { file, bytes, sha256 }: {
@@ -176,32 +176,13 @@ export class Requests {
       readonly sha256: Sha256;
     },
   ): Promise<void> {
-    const { url, method, headers } = await this.#remote.sign({ method: "PUT", path, sha256 });
-    const send = url.startsWith("https:") ? requestSecure : requestPlain;
+    if (bytes <= SMALL_BYTES) {
+      return requireDone(await this.put(path, { content: await Deno.readFile(file), sha256 }));
+    }
+    const call = await this.#remote.sign({ method: "PUT", path, sha256 });
     const dog = new Watchdog(this.#limits);
-    let ownFault: unknown;
     try {
-      const request = send(url, {
-        ...{ method, signal: dog.signal },
-        headers: { ...Object.fromEntries(headers), "content-length": bytes },
-      });
-      const answer = new Promise<number>((resolve, reject) => {
-        request.on("close", () => reject(new Error("the connection was closed")));
-        request.on("error", reject).on("response", (response) => {
-          response.resume().on("error", reject).on("end", () => resolve(response.statusCode ?? 0));
-        });
-      });
-      const source = createReadStream(file, { highWaterMark: 1 << 18 });
-      source.on("data", (piece) => dog.saw(piece.length)).on("end", () => dog.sent())
-        .on("error", (error) => {
-          // Of the file; else it is the connection that ended it.
-          if ("syscall" in error) ownFault = error;
-        });
-      // A server may refuse before it has read all: then what it answered counts.
-      const [answered, sent] = await Promise.allSettled([answer, pipeline(source, request)]);
-      if (ownFault !== undefined) throw ownFault;
-      if (answered.status === "fulfilled") return requireDone(answered.value);
-      dog.bark(sent.status === "rejected" ? sent.reason : answered.reason);
+      requireDone(await putFile(call, { path: file, bytes }, dog));
     } finally {
       dog.close();
     }

@@ -11,7 +11,7 @@ import { seedsFor } from "../../../analysis/claims/seeds.ts";
 import { tTestPower } from "../../../analysis/statistics/power.ts";
 import type { Claim } from "../../../analysis/spec/claims.ts";
 import { chancesTable } from "../../../analysis/tables/claims.ts";
-import { claimsOf, FUSION, language, type Paper } from "./papers.ts";
+import { claimsOf, FUSION, type Paper, shipped, withSpreads } from "./papers.ts";
 
 const EXPERIMENTS = 2000;
 const confidence = 0.95;
@@ -22,43 +22,57 @@ const WORLDS: Readonly<Record<string, World>> = {
   "as printed": AS_PRINTED,
   "no effect": NO_EFFECT,
   "opposite effect": (asked) => asked.question.effect === null ? null : -asked.question.effect,
+  // As near to what is claimed as what is false can be, and as near to false as what is true.
+  "just not as claimed": ({ question: { claimed: [low, high] } }) => low === -Infinity ? high : low,
+  "just as claimed": ({ question: { kept: [low, high] } }) => low === -Infinity ? high : low,
 };
 
+const B = await shipped("intensity");
 const PAPERS: Readonly<Record<string, Paper>> = {
-  A: FUSION,
-  "B, small spreads": language({ loss: 0.001, speed: 0.3 }),
-  "B, large spreads": language({ loss: 0.008, speed: 4 }),
+  A: await shipped("fusion"),
+  "B, half its spreads": withSpreads(B, 0.5),
+  "B, four times its spreads": withSpreads(B, 4),
+  C: await shipped("averaging"),
 };
 
-/** Whether a true mean is what the comparison claims; written from the words, not from the code. */
-function isTrue({ comparison, printed }: Asked, mean: number): boolean {
-  const ratio = comparison.metric === "speed" || comparison.metric === "latency";
-  const shown = ratio ? 100 * (Math.exp(mean) - 1) : mean;
-  const along = comparison.direction === "greater" ? shown : -shown;
-  const smallest = comparison.smallest!;
-  assert(printed !== null);
-  switch (comparison.test) {
+/** More than a float is off by. */
+const FLOAT = 1e-9;
+
+/** A true mean as shown, along what is claimed. */
+function along({ comparison: { metric, direction } }: Asked, mean: number): number {
+  const shown = metric === "speed" || metric === "latency" ? 100 * (Math.exp(mean) - 1) : mean;
+  return direction === "greater" ? shown : -shown;
+}
+
+/**
+ * Whether a true mean is what the comparison claims; written from the words, not from the code.
+ *
+ * @param by How far from the bounds it must be.
+ */
+function isTrue(asked: Asked, mean: number, by = FLOAT): boolean {
+  const { test, direction, smallest, bounds } = asked.comparison;
+  const size = along(asked, mean);
+  switch (test) {
     case "difference":
     case "sign":
-      return along > 0;
+      return size > by;
     case "equivalence":
-      return Math.abs(shown) < smallest;
+      return Math.abs(size) < smallest! - by;
     case "noninferiority":
-      return along > -smallest;
-    case "within":
-      return shown > comparison.bounds![0] && shown < comparison.bounds![1];
+      return size > by - smallest!;
+    case "within": {
+      const shown = direction === "greater" ? size : -size;
+      return shown > bounds![0] + by && shown < bounds![1] - by;
+    }
   }
 }
 
 /** Whether calling the claim contradicted would be an error at this true mean. */
 function mayStand(asked: Asked, mean: number): boolean {
-  const { comparison, printed } = asked;
-  if (comparison.test !== "difference") return isTrue(asked, mean);
-  const ratio = comparison.metric === "speed" || comparison.metric === "latency";
-  const shown = ratio ? 100 * (Math.exp(mean) - 1) : mean;
-  const sign = comparison.direction === "greater" ? 1 : -1;
-  const least = printed! * sign >= comparison.smallest! ? comparison.smallest! : 0;
-  return shown * sign >= least - 1e-9;
+  const { comparison: { test, smallest, direction }, printed } = asked;
+  if (test !== "difference") return isTrue(asked, mean, -FLOAT);
+  const isLarge = printed === null || (direction === "greater" ? printed : -printed) >= smallest!;
+  return along(asked, mean) >= (isLarge ? smallest! : 0) - FLOAT;
 }
 
 /** Shares of experiments in which any verdict of the paper is false. */
@@ -68,7 +82,7 @@ function errors(paper: Paper, world: World, seeds: number) {
   const asked = paper.claims.map((claim) => askedBy(claim, paper.prints));
   const all = (test: (asked: Asked, mean: number) => boolean) =>
     asked.map((own) => own.every((each) => test(each, world(each)!)));
-  const [truth, stands] = [all(isTrue), all(mayStand)];
+  const [truth, stands] = [all((asked, mean) => isTrue(asked, mean)), all(mayStand)];
   const small = all(({ comparison }, mean) => Math.abs(mean) < comparison.smallest!);
   const share = (wrong: (claim: number, experiment: number) => boolean) =>
     Array.from(

@@ -1,14 +1,16 @@
 /**
- * What two papers claim and print, as fixtures: Tables 1 to 3 of "Fusion Matters", Table 1 of
- * "Learning to Look Harder".
+ * What papers claim and print: a fixture, Tables 1 and 3 of "Fusion Matters", and the experiments' own.
  *
  * @module
  */
 import { z } from "zod";
-import { metricsSchema } from "../../../analysis/spec/axes.ts";
+import { type Metrics, metricsSchema } from "../../../analysis/spec/axes.ts";
 import { type Claim, claimSchema } from "../../../analysis/spec/claims.ts";
+import { publishedValues } from "../../../analysis/printed.ts";
 import type { Prints } from "../../../analysis/claims/expected.ts";
 import type { PublishedValue } from "../../../analysis/study.ts";
+import type { AggregateParams } from "../../../stages/aggregate.ts";
+import { planned } from "../../rig/planned.ts";
 
 /** A paper's claims with what it prints. */
 export interface Paper {
@@ -148,61 +150,25 @@ export const FUSION: Paper = {
   }))),
 };
 
-const run = (name: number | string, over = true) => ({
-  at: { run: String(name) },
-  ...over ? { over: { dataset: ["tinyshakespeare", "enwik8", "text8", "gutenberg"] } } : {},
-});
-const better = (name: number, than: number) => ({ ...run(name), against: { run: String(than) } });
-const text = (dataset: string) => ({ at: { dataset, run: "4" } });
-
-/** "Learning to Look Harder"; it prints no spreads: those of nats and percent are parameters. */
-export function language(spread: { readonly loss: number; readonly speed: number }): Paper {
-  const losses = [1.161, 1.159, 1.164, 1.157, 1.160];
-  const speeds = [726.3, 500.8, 724.7, 725.2, 722.4];
+/** All claims of a paper, wherever they are judged, and all numbers, as its experiment has them. */
+export async function shipped(experiment: string): Promise<Paper> {
+  const { graph } = await planned(experiment, "paper");
+  const all = graph.filter(({ node }) => node.stage.name === "aggregate")
+    .map(({ params }) => params as unknown as AggregateParams);
+  const metrics = Object.assign({}, ...all.map((each) => each.metrics)) as Metrics;
+  const [{ published, paper, seeds }] = all as [AggregateParams];
   return {
-    prints: {
-      metrics: METRICS,
-      seedAxis: "seed",
-      published: losses.flatMap((value, index) => [
-        printed("loss", { run: String(index) }, value),
-        printed("speed", { run: String(index) }, speeds[index]!),
-      ]),
-    },
-    claims: claimsOf([
-      {
-        id: "B1",
-        compare: [{ ...text("text8"), printed: -0.0009 }, { ...text("enwik8"), printed: -0.0015 }],
-      },
-      {
-        id: "B2",
-        direction: "greater",
-        compare: [
-          { ...text("tinyshakespeare"), printed: 0.0069 },
-          { ...text("gutenberg"), printed: 0.0031 },
-        ],
-      },
-      { id: "B3a", metric: "speed", test: "within", bounds: [-35, -30], compare: [run(1)] },
-      { id: "B3b", metric: "speed", test: "equivalence", compare: [run(2), run(3), run(4)] },
-      {
-        id: "B3c",
-        metric: "speed",
-        test: "equivalence",
-        printed: -0.5,
-        compare: [run("4_bypass")],
-      },
-      { id: "B4", compare: [better(3, 0), better(3, 1), better(3, 2), better(3, 4)] },
-      { id: "B5", compare: [better(3, 1), better(3, 2), better(4, 1), better(4, 2)] },
-      { id: "B6", compare: [better(3, 2), better(1, 2)] },
-    ].map((claim) => ({
-      metric: "loss",
-      against: { run: "0" },
-      direction: "less",
-      printed: ["B1", "B2"].includes(claim.id) ? undefined : "Table 1",
-      ...claim.metric === "speed"
-        ? { smallest: 1, tolerance: 5, spread: spread.speed }
-        : { smallest: 0.005, tolerance: 0.005, spread: spread.loss },
-      statement: claim.id,
-      ...claim,
-    }))),
+    claims: all.flatMap(({ claims }) => claims).filter(({ source }) => source === "paper"),
+    prints: { metrics, seedAxis: seeds, published: publishedValues({ published, paper, metrics }) },
+  };
+}
+
+/** A paper whose spreads, where they are guesses, are so many times as large. */
+export function withSpreads({ claims, prints }: Paper, times: number): Paper {
+  const scaled = <T extends { readonly spread?: number | undefined }>(each: T): T =>
+    each.spread === undefined ? each : { ...each, spread: times * each.spread };
+  return {
+    prints,
+    claims: claims.map((claim) => ({ ...scaled(claim), compare: claim.compare.map(scaled) })),
   };
 }

@@ -126,7 +126,7 @@ Deno.test("where nothing was read in two ways that is said, and why, if it was a
   };
   const text = (own: Study, read = claims) =>
     sensitivityText(own, sensitivityOf(own, { axis: "heat", claims: read }));
-  const none = "None of 3 conclusions was run under several choices that the paper leaves open";
+  const none = "None of 3 conclusions was read under several choices that the paper leaves open";
   assertEquals(text(one), `${none}.`);
   assertEquals(text(one, []), "");
   const synthetic = whole.corpora.length > 0 ? whole.corpora : [{

@@ -253,6 +253,23 @@ Deno.test("curves say where each mean starts and ends, its range and its seeds",
   }
 });
 
+Deno.test("a curve of three whole numbers has a tick for each", async () => {
+  const study = plants();
+  const { table } = PLANT_FIGURES["growth"] as { table: string };
+  const whole = study.tidy[table]!;
+  const rows = [...whole.columns["day"]!.keys()].filter((row) =>
+    Number(whole.columns["day"]![row]) < 4
+  );
+  const columns = Object.fromEntries(
+    Object.entries(whole.columns).map(([name, all]) => [name, rows.map((row) => all[row]!)]),
+  );
+  const tidy = { ...study.tidy, [table]: { ...whole, columns, length: rows.length } };
+  const { svg } = await drawn("growth", { study: { ...study, tidy } });
+  // Labels of an axis that is below.
+  const days = [...svg.matchAll(/translate\([0-9.]+,16\)"[^>]*>(\d)</g)].map(([, day]) => day);
+  assertEquals(days.join(""), "123".repeat(6));
+});
+
 Deno.test("curves against a condition are differences under the same seed", async () => {
   const { words, texts } = await drawn("growth_changes");
   assertStringIncludes(words, "Drip from +2.00 at 2 to +8.00 at 8");

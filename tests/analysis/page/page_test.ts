@@ -157,7 +157,7 @@ Deno.test("an incomplete grid says which runs are missing, a whole one nothing",
   const { page } = await baked({ without: ["gas/nut/1", "sun/nut/2"] });
   const words = wordsOf(page);
   assertStringIncludes(words, "Incomplete. 2 runs of the grid missing");
-  assertStringIncludes(words, "Gas oven, Nut, chopped, 1");
+  assertStringIncludes(words, "Gas oven, Nut, chopped, Batch 1");
   assert(!(await baked()).page.includes("Incomplete"));
 });
 
@@ -176,7 +176,7 @@ Deno.test("seeds and arms that were asked for and not run at all are named once,
   assertStringIncludes(
     words,
     "Cakes: time, Oven: 1 of 4 were run, Electric oven, steam and Sun &amp; mirror are missing. " +
-      "1 run of the grid missing besides Gas oven, Nut, chopped, 1",
+      "1 run of the grid missing besides Gas oven, Nut, chopped, Batch 1",
   );
   assertEquals(words.match(/3 to 11 are missing/g)?.length, 1);
   assert(!(await baked({ grid: { batch: ["0", "1", "2"] } })).page.includes("Incomplete"));
