@@ -157,7 +157,6 @@ export interface Command {
   /** Arguments with which the program says what it is, by the name of the ingredient. */
   readonly asks: Readonly<Record<string, readonly string[]>>;
   readonly variables: Readonly<Record<string, string>>;
-  readonly timeoutMinutes: number;
 }
 
 /** What an instance takes of a machine, as far as an experiment says. It decides when and where it runs, and is in no key. */

@@ -32,8 +32,6 @@ const output = z.strictObject({
   ),
 });
 
-const DAY_MINUTES = 24 * 60;
-
 /** `command` of a stage. */
 export const commandSchema = z.strictObject({
   program: text.min(1).describe("Absolute path of a program, or one of files"),
@@ -59,9 +57,6 @@ export const commandSchema = z.strictObject({
     (outputs) => Object.keys(outputs).length > 0,
     "must have an output",
   ),
-  timeout_minutes: z.number().positive().max(20 * DAY_MINUTES).default(DAY_MINUTES).describe(
-    "Minutes after which it is ended; in no key",
-  ),
 });
 
 /** A command after validation. */
@@ -79,7 +74,7 @@ export function commandStage(
     readonly experiment: string;
   },
 ): Stage {
-  const { program, asks, outputs, timeout_minutes: timeoutMinutes, ...rest } = command;
+  const { program, asks, outputs, ...rest } = command;
   return defineStage<unknown>({
     name: stage,
     params: z.record(z.string(), z.unknown()),
@@ -97,7 +92,6 @@ export function commandStage(
       folder: `experiments/${experiment}`,
       program,
       asks: rest.files.includes(program) ? asks : { ...VERSION, ...asks },
-      timeoutMinutes,
     },
   });
 }

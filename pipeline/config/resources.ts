@@ -27,7 +27,9 @@ export const resourcesSchema = z.strictObject({
   ),
   time: z.string().refine((text) => isWithin(parseTime(text), 1, MAX_SECONDS), {
     message: "must be a time such as 90m, 2h30m or 1d, 20d at most",
-  }).optional().describe("How long it may take, 2h30m (default: as long as it takes)"),
+  }).optional().describe(
+    "How long it may take, 2h30m (default: as long as it takes; of a program, a day)",
+  ),
 });
 
 /** `resources` after validation. */

@@ -88,7 +88,8 @@ function library(one: Package, integrity: ReadonlyMap<string, string>): Componen
     ...(sha512 === undefined ? {} : {
       externalReferences: [{
         type: "distribution",
-        url: `https://registry.npmjs.org/${name}/-/${rest}-${version}.tgz`,
+        // The archive of that name, wherever it is fetched from.
+        url: purl(one),
         hashes: [{ alg: "SHA-512", content: sha512 }],
       }],
     }),

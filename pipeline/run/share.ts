@@ -25,12 +25,16 @@ export interface Share extends Amounts {
   readonly adapters: readonly number[];
 }
 
+/** A program that hangs is no stage's own doing: it has a limit unless it is given another. */
+const DAY_SECONDS = 24 * 3600;
+
 /** What an instance needs where its stage's experiment says nothing else: a processor, and an adapter to compute on. */
 export function needsOf(
   { node: { stage, resources } }: Pick<Instance, "node">,
   { backend }: Pick<Platform, "backend">,
 ): Amounts & Pick<Resources, "timeSeconds"> {
-  const { cpus = 1, memoryBytes = 0, gpus = 1, ...time } = resources;
+  const { cpus = 1, memoryBytes = 0, gpus = 1, ...given } = resources;
+  const time = stage.command ? { timeSeconds: DAY_SECONDS, ...given } : given;
   const onAdapter = backend === "webgpu" && (stage.numeric ?? false);
   return { gpus: onAdapter ? gpus : 0, memoryBytes, cpus, ...time };
 }

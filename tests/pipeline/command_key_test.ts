@@ -39,10 +39,10 @@ stages:
       packages: [bash]
       folders: [${library}]
       variables: { WORDS: "few" }
-      timeout_minutes: 10
       outputs: { text: { exactness: exact }, parts: { kind: folder, exactness: numeric } }
     inputs: { text: word.text }
     params: { rate: 0.5 }
+    resources: { time: 10m }
   all:
     command:
       program: /usr/bin/env
@@ -121,7 +121,7 @@ test("each edit of what a command rests on runs just its instances again", async
       ["all", ...BOTH],
       "command.arguments[1]",
     ],
-    ["its time", () => project.edit(FILE, "timeout_minutes: 10", "timeout_minutes: 9"), [], ""],
+    ["its time", () => project.edit(FILE, "time: 10m", "time: 9m"), [], ""],
     ["a file's mode", () => Deno.chmodSync(project.path(`${FOLDER}/twice.sh`), 0o700), [], ""],
     ["a comment in the YAML", () => project.edit(FILE, "profiles:", "# more\nprofiles:"), [], ""],
     ["another file", () => project.write(`${FOLDER}/other.sh`, "exit 1\n"), [], ""],
@@ -244,13 +244,13 @@ test("what is wrong with a command is said at its line before anything runs", as
       "asks.torch: /bin/bash -c echo no torch >&2; exit 1 must print",
     ],
     ["      outputs: { text: { exactness: exact } }", "      outputs: {}", "must have an output"],
-    ["timeout_minutes: 10", "timeout_minutes: 100000", "timeout_minutes: must be at most 28800"],
+    ["time: 10m", "time: 30d", "must be a time such as 90m, 2h30m or 1d, 20d at most"],
     [
       "    command:\n      program: /usr/bin/env",
       "    stage: word\n    command:\n      program: /usr/bin/env",
       "it must not have a stage definition",
     ],
-    ["timeout_minutes: 10", "time: 10", 'unknown key "time"'],
+    ["time: 10m", "minutes: 10", 'unknown key "minutes"'],
     ["  all:\n", "  steps:\n", 'there is a stage "steps" in main.ts'],
   ];
   project.write(`${FOLDER}/twice.sh`, "#!/bin/bash\n");
@@ -403,7 +403,7 @@ Deno.test("each link of the alternatives counts, a program's as a library's", ()
   assertNotEquals(alternativesIn(folder)["alternatives"], after["alternatives"]);
   const command = {
     ...{ folder: "", program: "/bin/sh", arguments: [], files: [], packages: [], folders: [] },
-    ...{ asks: {}, variables: {}, timeoutMinutes: 1 },
+    ...{ asks: {}, variables: {} },
   };
   const { alternatives } = examineFiles(command, { uncaged: true });
   assertEquals(alternatives, alternativesIn("/etc/alternatives")["alternatives"]);

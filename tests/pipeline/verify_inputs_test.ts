@@ -5,10 +5,18 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { findingText } from "../../pipeline/replay/finding.ts";
+import { parse } from "@std/yaml";
+import { sha256 } from "../../pipeline/key/hash.ts";
+import type { Graph, Instance } from "../../pipeline/plan/graph.ts";
+import { ingredientsOf } from "../../pipeline/plan/ingredients.ts";
+import { type Finding, findingText } from "../../pipeline/replay/finding.ts";
+import { checkInputs } from "../../pipeline/replay/inputs.ts";
 import { inspect, verify } from "../../pipeline/replay/verify.ts";
+import type { Trace } from "../../pipeline/store/trace.ts";
 import { Forger } from "../rig/forge.ts";
 import { measured } from "../rig/measuring.ts";
+import { numbersOf } from "../rig/numbers.ts";
+import { planned } from "../rig/planned.ts";
 
 const label = (stage: string, name: string, other: string) =>
   `inputs.results[${stage}.text{"name":"${name}","other":"${other}"}]`;
@@ -178,5 +186,67 @@ Deno.test("an input is what its label names, in the order of its axes, and all t
       const text = inspect(await forger.file()).findings.map(findingText).join("\n");
       assert(named.test(text), text || "nothing was found");
     });
+  }
+});
+
+/** What a run of an experiment would leave: of each output a digest of its own. */
+function tracesOf(graph: Graph): Map<string, Trace> {
+  const digest = ({ name }: Instance, output: string) => sha256(`${output} of ${name}`);
+  return new Map(graph.map((instance) => {
+    const { name, node, inputs } = instance;
+    const bound = Object.fromEntries(
+      Object.entries(inputs).map(([input, bindings]) =>
+        [
+          input,
+          bindings.map(({ label, instance, output }) => [label, digest(instance, output)] as const),
+        ] as const
+      ),
+    );
+    const outputs = Object.entries(node.stage.outputs).map(([output, { kind, exactness }]) =>
+      [output, { kind, exactness, bytes: 0, sha256: digest(instance, output) }] as const
+    );
+    const trace: Trace = {
+      ...{ key: sha256(name), instance: name, stage: node.stage.name, run: "x.y", started: "" },
+      ...{ ingredients: ingredientsOf(instance, {}, bound), sources: {}, metrics: {}, seconds: 0 },
+      ...{ outputs: Object.fromEntries(outputs), machine: {} },
+    };
+    return [name, trace];
+  }));
+}
+
+function problemsOf(traces: ReadonlyMap<string, Trace>): string[] {
+  const found: Finding[] = [];
+  checkInputs(traces, (finding) => found.push(finding));
+  return found.map(findingText);
+}
+
+const EXPERIMENTS = new URL("../../experiments/", import.meta.url);
+
+Deno.test("of every experiment and profile the inputs are sound, and two that changed places are found", async () => {
+  const number = numbersOf("experiments");
+  const names = [...Deno.readDirSync(EXPERIMENTS)].filter(({ isDirectory, name }) =>
+    isDirectory && name !== "_template"
+  ).map(({ name }) => name);
+  for (const name of names) {
+    const text = Deno.readTextFileSync(new URL(`${name}/experiment.yaml`, EXPERIMENTS));
+    const { profiles } = parse(text, { schema: "core" }) as { profiles: object };
+    for (const profile of Object.keys(profiles)) {
+      const traces = tracesOf((await planned(name, profile)).graph);
+      assertEquals(problemsOf(traces), [], `${name}.${profile}`);
+      const gathering = [...traces].flatMap(([instance, { ingredients }]) => {
+        const labels = Object.keys(ingredients).filter((ingredient) =>
+          /^inputs\..*\]$/.test(ingredient)
+        );
+        return labels.length > 1 ? [{ instance, labels }] : [];
+      });
+      const { instance, labels } = gathering[number(gathering.length)]!;
+      const one = labels[number(labels.length)]!;
+      const other = labels.filter((label) => label !== one)[number(labels.length - 1)]!;
+      const trace = traces.get(instance)!;
+      const swapped = { [one]: trace.ingredients[other]!, [other]: trace.ingredients[one]! };
+      const ingredients = { ...trace.ingredients, ...swapped };
+      const problems = problemsOf(new Map(traces).set(instance, { ...trace, ingredients }));
+      assert(problems.length > 0, `${name}.${profile}: ${one} and ${other} of ${instance}`);
+    }
   }
 });

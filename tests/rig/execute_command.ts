@@ -21,7 +21,6 @@ export const SHELL: Command = {
   folders: [],
   asks: {},
   variables: {},
-  timeoutMinutes: 1,
 };
 
 /** What a program left, or how it failed. */

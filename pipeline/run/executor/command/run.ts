@@ -121,19 +121,13 @@ async function followed(
   request: string,
   { task, watch, signal }: Pick<Execution, "watch" | "signal"> & { readonly task: CommandTask },
 ): Promise<Metrics> {
-  const { stage, command: { timeoutMinutes } } = task;
-  let late = false;
   const kill = () => killAll(child.pid);
-  const timer = setTimeout(() => {
-    late = true;
-    kill();
-  }, timeoutMinutes * 60_000);
   signal.addEventListener("abort", kill, { once: true });
   if (signal.aborted) kill();
   const metrics = new Map<string, number>();
   let failed: string | undefined, first = "";
   const lines = new Lines({
-    stage,
+    stage: task.stage,
     log: (text) => watch.log(text),
     event(event: CommandEvent) {
       if (event.type === "metric") metrics.set(event.name, event.value);
@@ -157,17 +151,11 @@ async function followed(
     await Promise.all([output, ended]);
     const status = await ended;
     signal.throwIfAborted();
-    if (late) {
-      throw new StageError(
-        `Stage "${stage}" must end within its timeout_minutes, ${timeoutMinutes}, and was ended`,
-      );
-    }
     if (failed !== undefined) throw new StageError(failed);
     if (status.code !== 0) throw endOf(task, status, first);
     return Object.fromEntries(metrics);
   } finally {
     signal.removeEventListener("abort", kill);
-    clearTimeout(timer);
     kill();
     await child.status;
   }
