@@ -61,7 +61,10 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
     }
   } catch (error) {
     // Slurm says why, or runs it again.
-    if (signal.aborted) return ASKED_TO_END;
+    if (signal.aborted) {
+      console.error("Slurm asked this job to end");
+      return ASKED_TO_END;
+    }
     ending = { ended: "failed", message: explain(error) };
   } finally {
     held.release();
