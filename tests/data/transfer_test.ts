@@ -103,7 +103,7 @@ async function attempt(
       partial,
       keepPartial: options.partial !== undefined,
       backoffMs: [1, 1, 1, 1],
-      idleMs: 150,
+      idleMs: 30_000,
       mirror: options.base === undefined ? undefined : origin + options.base,
       ...options.transfer,
     });
@@ -188,9 +188,10 @@ Deno.test("a server that stalls is given up and asked again", async () => {
     count === 0
       ? { head: ok(content.length), body: content.subarray(0, 5000), hang: true }
       : { head: range ? part(from) : ok(content.length), body: content.subarray(from) };
-  const tried = await attempt(answer);
+  const tried = await attempt(answer, { transfer: { idleMs: 150 } });
   assertSurvived(tried);
-  assertEquals(tried.requests.length, 2);
+  // A busy machine may take the next for stalled too.
+  assert(tried.requests.length >= 2);
 });
 
 Deno.test("a server that never answers is refused after the last attempt", async () => {
@@ -479,7 +480,7 @@ Deno.test("a server that breaks off again and again without getting further is g
     ]] as const
   ) {
     const record = { bytes: undefined, sha256: sha };
-    const tried = await attempt(answer, { record, transfer: { idleMs: 2000 } });
+    const tried = await attempt(answer, { record });
     assertRefused(tried, "gave up after 5 attempts");
     assert(tried.requests.length < 15, `${tried.requests.length} requests`);
   }
