@@ -144,7 +144,7 @@ async function certifyAll(work: Work): Promise<number> {
   }
   keepBesideLock(certificates, work);
   if (signal.aborted) {
-    const message = `interrupted: ${certificates.length} of ${wanted.length} certified, and kept`;
+    const message = `interrupted: ${certificates.length} of ${wanted.length} are certified`;
     print(options.json ? JSON.stringify({ event: "interrupted", message }) : message);
     return INTERRUPTED;
   }

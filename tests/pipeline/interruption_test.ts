@@ -127,7 +127,7 @@ Deno.test("Ctrl-C ends certify with a message, and leaves nothing", async () => 
   await waitForScratch(project);
   child.kill("SIGINT");
   const { code, stdout } = await finish(child);
-  assertEquals([code, stdout], [130, "interrupted: 0 of 1 certified, and kept\n"]);
+  assertEquals([code, stdout], [130, "interrupted: 0 of 1 are certified\n"]);
   assertEquals([...Deno.readDirSync(project.path("outputs/store/scratch"))], []);
   assertEquals(await unsound(project), []);
 });
