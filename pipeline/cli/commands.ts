@@ -5,6 +5,7 @@
  * @module
  */
 import { ON_REQUEST } from "../gc/kinds.ts";
+import { EXECUTORS } from "../config/executors.ts";
 import { BACKEND_CHOICES } from "../key/platform.ts";
 import { BACKENDS } from "../stage.ts";
 
@@ -284,7 +285,18 @@ export const FLAGS = {
     commands: RUNS,
     repeated: true,
   },
-  "dry-run": { help: "say what would run and why, and run nothing", commands: ["reproduce"] },
+  executor: {
+    argument: EXECUTORS.join("|"),
+    help:
+      "where instances are made: slurm as jobs of a cluster, but for stages with executor: local; " +
+      "local here, all of them (default: here, but for stages with executor: slurm)",
+    commands: ["reproduce", "plan"],
+    values: EXECUTORS,
+  },
+  "dry-run": {
+    help: "say what would run and why, and run nothing; Slurm jobs' scripts are written",
+    commands: ["reproduce"],
+  },
   locked: {
     help: "fail where a result differs from the committed lock; leave the lock as it is",
     commands: ["reproduce"],

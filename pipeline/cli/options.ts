@@ -7,6 +7,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { parseSize } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
 import { ON_REQUEST } from "../gc/kinds.ts";
+import { type ExecutorName, EXECUTORS } from "../config/executors.ts";
 import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
 import { type Backend, BACKENDS } from "../stage.ts";
 import { addressText, parseAddress } from "../store/remote/address.ts";
@@ -41,6 +42,8 @@ export interface Options {
   readonly adapter: readonly string[];
   /** Bytes that instances share; by default all that there are. */
   readonly memory?: number;
+  /** Where instances are made; each where its stage says, if this does not. */
+  readonly executor?: ExecutorName;
   readonly dryRun: boolean;
   readonly locked: boolean;
   /** Whether what gathers takes what is up to date, and nothing else runs. */
@@ -290,6 +293,9 @@ function parseValues(
       ? {}
       : { times: values.integer("times", { or: 1, min: 1, max: 1_000_000 }) },
     seed: values.integer("seed", { or: 0, min: 0 }),
+    ...values.text("executor") === undefined
+      ? {}
+      : { executor: values.choice("executor", EXECUTORS) },
     acceptPlatform: values.choices("accept-platform", BACKENDS),
     jobs,
     // More instances at a time than there are processors share them.

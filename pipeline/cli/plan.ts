@@ -19,7 +19,7 @@ export async function showPlan(project: Project, options: Options, print: Print)
   const { calibrate } = options;
   const o = { project, options, print, isReading: !calibrate, leavesUnrecorded: calibrate };
   return await withSession(o, async (opened) => {
-    requireLimits(opened);
+    requireLimits(opened, options);
     const session = calibrate
       ? await (await import("./calibrate.ts")).calibrate(opened, { project, options, print })
       : opened;

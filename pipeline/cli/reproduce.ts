@@ -17,6 +17,7 @@ import { mirrorNote } from "./mirror_note.ts";
 import type { Options } from "./options.ts";
 import { withImports } from "./pin_imports.ts";
 import { planEvent } from "./plan_event.ts";
+import { isOnSlurm } from "./placement.ts";
 import { runGraph } from "./run_graph.ts";
 import { Progress } from "./progress.ts";
 import type { Print, Project } from "./project.ts";
@@ -32,7 +33,9 @@ export async function reproduce(
 ): Promise<number> {
   if (options.dryRun) {
     const { showPlan } = await import("./plan.ts");
-    return await showPlan(project, options, print);
+    const code = await showPlan(project, options, print);
+    await (await import("./slurm.ts")).writeScripts(project, options, print);
+    return code;
   }
   const sink = standardOutput();
   const view = options.json ? jsonView(sink) : textView(sink, { quiet: options.quiet });
@@ -71,7 +74,7 @@ async function carryOut(request: Request): Promise<number> {
     ...{ root: project.root, options },
     onPinned: (message) => listener({ event: "lock", path: PINS_FILE, message, holds: true }),
   });
-  requireLimits(quick);
+  requireLimits(quick, options);
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
   // Where there is nothing to do, nobody need be kept out, and there is nothing to watch.
@@ -140,8 +143,14 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
   const missing = leftOutNote(session);
   if (missing !== undefined) listener({ event: "note", message: missing });
   if (pages === undefined) beginRecord(session, options);
+  const { root } = project;
+  const isSlurmed = session.graph.some(({ node }) => isOnSlurm(node, options.executor));
+  const slurm = isSlurmed
+    ? (await import("./slurm.ts")).openSlurm(session, { root, options, listener })
+    : undefined;
   const outcome = await runGraph(session, {
-    root: project.root,
+    root,
+    ...(slurm ? { queueOf: slurm.queueOf } : {}),
     graph: session.graph,
     decisions: session.decisions,
     jobs: options.jobs,
@@ -150,6 +159,7 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
     listener,
     signal,
   });
+  await slurm?.leave({ isInterrupted: signal.aborted });
   if (signal.aborted) {
     listener(progress.interrupted(session));
     // What an interruption cut short did not fail.

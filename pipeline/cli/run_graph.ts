@@ -6,7 +6,7 @@
 import type { Listener } from "../event.ts";
 import type { Graph, Instance } from "../plan/graph.ts";
 import type { Decision } from "../plan/plan.ts";
-import { run, type RunOutcome } from "../run/run.ts";
+import { run, type RunOptions, type RunOutcome } from "../run/run.ts";
 import { Pins } from "../store/pins.ts";
 import type { Session } from "./session.ts";
 
@@ -19,6 +19,7 @@ export interface RunGraphOptions {
   readonly failFast: boolean;
   /** Whether what downloads show for the first time is pinned. */
   readonly keepPins: boolean;
+  readonly queueOf?: RunOptions["queueOf"];
   readonly listener: Listener;
   readonly signal: AbortSignal;
 }
@@ -33,6 +34,7 @@ export async function runGraph(session: Session, o: RunGraphOptions): Promise<Ru
     workspace: store,
     claims,
     executor,
+    ...(o.queueOf ? { queueOf: o.queueOf } : {}),
     bundles,
     platform,
     planInput,

@@ -28,6 +28,7 @@ import { type OpenOptions, openStoreWithCache } from "./cache.ts";
 import { loadCommands } from "./command_stages.ts";
 import { matcher } from "./glob.ts";
 import type { Options } from "./options.ts";
+import { isOnSlurm } from "./placement.ts";
 import type { Print, Project } from "./project.ts";
 import { openExperiment, type Wiring } from "./wiring.ts";
 
@@ -182,12 +183,17 @@ async function keepCodeAgain(
 }
 
 /**
- * Refuses a run of which an instance takes more than there is.
+ * Refuses a run of which an instance that is made here takes more than there is.
  *
  * @throws {ConfigError} At the line of its stage's resources.
  */
-export function requireLimits({ decisions, executor, platform, experiment }: Session): void {
-  const open = [...decisions].filter(([, { action }]) => action !== "cached");
+export function requireLimits(
+  { decisions, executor, platform, experiment }: Session,
+  { executor: asked }: Options,
+): void {
+  const open = [...decisions].filter(([{ node }, { action }]) =>
+    action !== "cached" && !isOnSlurm(node, asked)
+  );
   const { limits } = executor;
   requireRoom(open.map(([instance]) => instance), {
     ...{ limits, platform },

@@ -8,6 +8,7 @@ import type { Resources, Stage } from "../stage.ts";
 import { suggestion } from "../suggestion.ts";
 import { commandStage } from "./command.ts";
 import type { Locate } from "./document.ts";
+import type { ExecutorName } from "./executors.ts";
 import { resourcesOf } from "./resources.ts";
 import type { ExperimentFile, Profile } from "./schema.ts";
 
@@ -26,6 +27,10 @@ export interface Node {
   readonly each: readonly string[];
   readonly inputs: Readonly<Record<string, readonly OutputReference[]>>;
   readonly resources: Resources;
+  /** Where its instances are made, if the file says so. */
+  readonly executor?: ExecutorName | undefined;
+  /** As Slurm jobs: how. */
+  readonly slurm: ExperimentFile["slurm"];
 }
 
 /**
@@ -61,8 +66,13 @@ export function bindNodes(
       }
     }
     const each = entry.each.filter((axis) => axes.includes(axis));
-    const resources = resourcesOf(entry.resources, o.profile.stages?.[name]?.resources);
-    nodes.set(name, { name, stage, each, inputs: bindInputs(name, entry, o, stage), resources });
+    const own = o.profile.stages?.[name];
+    nodes.set(name, {
+      ...{ name, stage, each, executor: entry.executor },
+      inputs: bindInputs(name, entry, o, stage),
+      resources: resourcesOf(entry.resources, own?.resources),
+      slurm: { ...file.slurm, ...o.profile.slurm, ...entry.slurm, ...own?.slurm },
+    });
   }
   return nodes;
 }

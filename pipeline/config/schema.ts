@@ -6,7 +6,9 @@
 import { z } from "zod";
 import type { Stage } from "../stage.ts";
 import { commandSchema } from "./command.ts";
+import { EXECUTORS } from "./executors.ts";
 import { resourcesSchema } from "./resources.ts";
+import { slurmSchema } from "./slurm.ts";
 
 /** Longest name: instances are named by several. */
 const MAX_NAME = 100;
@@ -49,6 +51,10 @@ const stage = z.strictObject({
   resources: resourcesSchema.optional().describe(
     "What an instance takes of a machine; in no key",
   ),
+  executor: z.enum(EXECUTORS).optional().describe(
+    "Where its instances are made, whatever --executor says of others",
+  ),
+  slurm: slurmSchema.optional().describe("What differs for this stage from the file's slurm"),
 }).refine(({ stage, command }) => stage === undefined || command === undefined, {
   path: ["command"],
   message: "is a stage of its own: it must not have a stage definition, stage, besides",
@@ -65,9 +71,14 @@ const profile = z.strictObject({
   axes: z.record(name, axisOverrides).optional(),
   grid: grid.optional(),
   exclude: exclude.optional(),
+  slurm: slurmSchema.optional(),
   stages: z.record(
     name,
-    z.strictObject({ params: values.default({}), resources: resourcesSchema.optional() }),
+    z.strictObject({
+      params: values.default({}),
+      resources: resourcesSchema.optional(),
+      slurm: slurmSchema.optional(),
+    }),
   ).optional(),
 });
 
@@ -83,6 +94,7 @@ export const experimentSchema = z.strictObject({
   axes: z.record(name, axisOverrides).default({}),
   grid: grid.default({}).describe("Grid axes and their values"),
   exclude: exclude.default([]),
+  slurm: slurmSchema.default({}).describe("How instances are made as Slurm jobs; in no key"),
   stages: z.record(name, stage).refine(
     (stages) => Object.keys(stages).length <= MAX_STAGES,
     `must have at most ${MAX_STAGES} entries`,

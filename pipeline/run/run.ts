@@ -8,31 +8,25 @@ import type { Bundle } from "../key/bundle_format.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
-import {
-  damagedInputs,
-  type Made,
-  madeOn,
-  makeInstance,
-  type Order,
-  takeOutputs,
-} from "./instance.ts";
+import { damagedInputs } from "./instance.ts";
+import { type Kept, makeAndKeep, type RecordedOrder } from "./keep.ts";
 import { Log } from "./logs.ts";
 import { type Graph, type Instance, upstream } from "../plan/graph.ts";
 import type { Sha256 } from "../key/hash.ts";
-import type { Ingredients } from "../key/ingredients.ts";
 import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
-import { dropCheckpoints, openScratch, type Scratch } from "./scratch.ts";
+import { openScratch, type Scratch } from "./scratch.ts";
 import { needsOf, type Share } from "./share.ts";
 import { Slots } from "./slots.ts";
+import { type Queue, QueueFailure } from "./queue.ts";
+import { Queued } from "./queued.ts";
+import type { ArtifactStore } from "../store/artifact_store.ts";
 import { withinTime } from "./time_limit.ts";
-import type { ArtifactStore, PutTrace } from "../store/artifact_store.ts";
-import { keepCode } from "../store/code.ts";
 import type { Claims } from "../store/claims.ts";
 import { type Pins, PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
-import { checkpointPath, locksFolder, type Workspace } from "../store/workspace.ts";
+import { locksFolder, type Workspace } from "../store/workspace.ts";
 
 /** What a run needs besides its plan. */
 export interface RunOptions {
@@ -43,6 +37,8 @@ export interface RunOptions {
   /** What it counts on, and what it makes. */
   readonly claims: Claims;
   readonly executor: Executor;
+  /** Where an instance is queued that is not made here. */
+  readonly queueOf?: (instance: Instance) => Queue | undefined;
   readonly bundles: ReadonlyMap<string, Bundle>;
   readonly platform: Platform;
   readonly planInput: PlanInput;
@@ -79,6 +75,8 @@ interface Given {
   readonly upstream: Upstream;
   readonly share: Share;
 }
+/** What is to be made, and why. */
+type Running = Extract<Decision, { action: "run" }>;
 type Ending = { readonly result: Result } | { readonly failed: string };
 
 /** Runs all instances of a graph for which the plan does not hold a result already. */
@@ -117,16 +115,6 @@ export async function run(
   }
 }
 
-/** An instance that has run, besides what it left. */
-interface Begun {
-  readonly ingredients: Ingredients;
-  /** What it saw of downloads, by name. */
-  readonly seen: ReadonlyMap<string, string>;
-  readonly started: Date;
-  /** What `performance.now()` gave when it began. */
-  readonly clock: number;
-}
-
 const LOCK_POLL_MS = 50;
 /** How often an instance's inputs may turn out damaged before the disk is to blame. */
 const MAX_ATTEMPTS = 3;
@@ -139,6 +127,7 @@ class Runner {
   readonly #slots: Slots;
   /** What those that run print, and those that failed printed. */
   readonly #logs = new Map<Instance, Log>();
+  readonly #queued: Queued;
   /** The first failure, where that ends the run. */
   #fatal: Instance | undefined;
   readonly #failing = new AbortController();
@@ -155,6 +144,7 @@ class Runner {
     this.#options = options;
     this.#slots = new Slots({ ...options.executor.limits, places: options.jobs });
     this.#signal = AbortSignal.any([options.signal, this.#failing.signal]);
+    this.#queued = new Queued(options);
   }
 
   /** How an instance ends; starts it, and what it needs, if nobody did. */
@@ -219,10 +209,12 @@ class Runner {
     }
     const log = this.#logs.get(instance);
     const message = explain(error);
-    const output = log?.lastLines() ?? [];
+    const { key, output } = error instanceof QueueFailure
+      ? error
+      : { key: log?.key ?? null, output: log?.lastLines() ?? [] };
     log?.write(`${message}\n`);
     log?.close();
-    listener({ event: "failed", instance: instance.name, key: log?.key ?? null, message, output });
+    listener({ event: "failed", instance: instance.name, key, message, output });
     return failed;
   }
 
@@ -240,6 +232,8 @@ class Runner {
     this.#signal.throwIfAborted();
     const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
+    const queue = this.#options.queueOf?.(instance);
+    if (queue) return await this.#queue(queue, instance, { decision, upstream });
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
     const needs = needsOf(instance, this.#options.platform);
@@ -266,10 +260,31 @@ class Runner {
     }
   }
 
+  /** Has an instance made elsewhere; returns damaged upstream, if any. */
+  async #queue(
+    queue: Queue,
+    instance: Instance,
+    { decision, upstream: outputs }: { readonly decision: Running; readonly upstream: Upstream },
+  ): Promise<Set<Instance>> {
+    const { key, ingredients, reason } = decision;
+    const { platform, mirror, planInput } = this.#options;
+    const bundle = this.#options.bundles.get(instance.node.stage.name)!;
+    const forced = planInput.forced(instance);
+    const ended = await this.#queued.make(
+      queue,
+      { instance, key, ingredients, bundle, platform, outputs, mirror, forced },
+      { reason, signal: this.#signal },
+    );
+    if (ended instanceof Set) return ended;
+    if ("seconds" in ended) this.#take(instance, key, ended);
+    else this.#reuse(instance, { key, outputs: ended.outputs });
+    return new Set();
+  }
+
   /** Makes an instance if no other process is at it; else returns who is. */
   async #underLock(
     instance: Instance,
-    decision: Extract<Decision, { action: "run" }>,
+    decision: Running,
     given: Given,
   ): Promise<Set<Instance> | Owner> {
     const { planInput, store, workspace, claims } = this.#options;
@@ -298,33 +313,27 @@ class Runner {
 
   async #make(
     instance: Instance,
-    { key, ingredients, reason }: Extract<Decision, { action: "run" }>,
+    { key, ingredients, reason }: Running,
     { upstream: outputs, share }: Given,
   ): Promise<void> {
-    const { listener, store, workspace, executor, bundles, platform, mirror, pins } = this.#options;
+    const { listener, workspace, bundles, platform, mirror, name } = this.#options;
     const bundle = bundles.get(instance.node.stage.name)!;
     const scratch = this.#scratch, folder = scratch.folder();
     const log = new Log(workspace.root, key);
     this.#logs.set(instance, log);
     const estimateSeconds = this.#options.secondsOf(instance) ?? null;
     listener({ event: "started", instance: instance.name, key, reason, estimateSeconds });
-    const started = new Date();
-    const clock = performance.now();
-    const seen = new Map<string, string>();
     using within = withinTime(instance, { share, signal: this.#signal });
-    const order: Order = {
+    const order: RecordedOrder = {
       ...{ instance, key, bundle, platform, outputs, folder, scratch, mirror, share },
+      ...{ run: name, ingredients },
     };
     try {
-      const made = await makeInstance(order, { store, workspace }, {
-        executor,
+      const kept = await makeAndKeep(order, {
+        ...this.#options,
         watch: {
           progress: (progress) =>
             listener({ event: "progress", instance: instance.name, ...progress }),
-          pin(name, value) {
-            pins.check(name, value);
-            seen.set(name, value);
-          },
           log(text) {
             log.write(text);
             listener({ event: "log", instance: instance.name, text });
@@ -332,52 +341,26 @@ class Runner {
         },
         signal: within.signal,
       });
-      const { metrics } = made;
-      const { put, seconds } = await this.#keep(order, made, { ingredients, seen, started, clock });
-      if (instance.node.stage.checkpoints) {
-        scratch.remove(checkpointPath(workspace, key));
-      }
-      this.#results.set(instance, { key, outputs: put.outputs });
-      this.made.add(instance);
       this.#logs.delete(instance);
-      listener({ event: "executed", instance: instance.name, key, seconds, metrics });
-      for (const unlike of put.unlike) {
-        this.unlike.add(instance);
-        listener({ event: "nondeterministic", instance: instance.name, key, ...unlike });
-      }
+      this.#take(instance, key, kept);
     } finally {
       log.close();
-      scratch.remove(folder);
-      if (instance.node.stage.checkpoints) await dropCheckpoints(workspace, key);
     }
   }
 
-  /** Stores what an instance made. Until its trace names that, it belongs to nothing. */
-  #keep(order: Order, made: Made, begun: Begun): Promise<{ put: PutTrace; seconds: number }> {
-    const { listener, store, workspace, claims, pins, name, platform } = this.#options;
-    const { instance: { name: instance, node: { stage } }, key, bundle } = order;
-    return claims.keep(async () => {
-      const outputs = await takeOutputs(order, made, store);
-      await keepCode({ store, workspace }, bundle);
-      for (const message of pins.add(begun.seen)) {
-        listener({ event: "lock", path: PINS_FILE, message, holds: true });
-      }
-      claims.claim(key);
-      const seconds = Math.round(performance.now() - begun.clock) / 1000;
-      const put = await store.putTrace({
-        key,
-        instance,
-        stage: stage.name,
-        run: name,
-        ingredients: begun.ingredients,
-        sources: bundle.sources,
-        outputs,
-        metrics: made.metrics,
-        started: begun.started.toISOString(),
-        seconds,
-        machine: madeOn(platform, stage),
-      });
-      return { put, seconds };
-    });
+  /** Takes note of what an instance left. */
+  #take(instance: Instance, key: Sha256, kept: Kept): void {
+    const { listener } = this.#options;
+    const { outputs, metrics, seconds } = kept;
+    for (const message of kept.pinned) {
+      listener({ event: "lock", path: PINS_FILE, message, holds: true });
+    }
+    this.#results.set(instance, { key, outputs });
+    this.made.add(instance);
+    listener({ event: "executed", instance: instance.name, key, seconds, metrics });
+    for (const unlike of kept.unlike) {
+      this.unlike.add(instance);
+      listener({ event: "nondeterministic", instance: instance.name, key, ...unlike });
+    }
   }
 }

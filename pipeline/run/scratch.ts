@@ -29,27 +29,22 @@ export interface Scratch {
   close(): void;
 }
 
-/** Opens a scratch folder and clears those that dead processes left behind. */
-export async function openScratch(workspace: Workspace): Promise<Scratch> {
+/**
+ * Opens a scratch folder and clears those that dead processes left behind.
+ *
+ * @param o.alone Whether others' are left alone, as by one of many that start at a time.
+ */
+export async function openScratch(
+  workspace: Workspace,
+  { alone = false }: { readonly alone?: boolean } = {},
+): Promise<Scratch> {
   const root = join(workspace.root, "scratch");
   const locks = locksFolder(workspace);
   // Random: process ids may coincide where containers share a store. It reaches no artifact.
   const own = `scratch-${crypto.randomUUID()}`;
   const lock = await tryLock(locks, own);
   if (!isHeld(lock)) throw new Error(`Scratch folder ${own} is held by process ${lock.pid}`);
-  for (const { name } of Deno.readDirSync(root)) {
-    if (name === own) continue;
-    const dead = await tryLock(locks, name);
-    if (!isHeld(dead)) continue;
-    removeTree(join(root, name));
-    dead.release();
-  }
-  for (const { name: key } of Deno.readDirSync(join(workspace.root, "checkpoints"))) {
-    const unused = await tryLock(locks, key);
-    if (!isHeld(unused)) continue;
-    await dropCheckpoints(workspace, key);
-    unused.release();
-  }
+  if (!alone) await clear(workspace);
   Deno.mkdirSync(join(root, own));
   let count = 0;
   const folder = () => {
@@ -73,6 +68,24 @@ export async function openScratch(workspace: Workspace): Promise<Scratch> {
       lock.release();
     },
   };
+}
+
+/** Removes what dead processes left. */
+async function clear(workspace: Workspace): Promise<void> {
+  const root = join(workspace.root, "scratch");
+  const locks = locksFolder(workspace);
+  for (const { name } of Deno.readDirSync(root)) {
+    const dead = await tryLock(locks, name);
+    if (!isHeld(dead)) continue;
+    removeTree(join(root, name));
+    dead.release();
+  }
+  for (const { name: key } of Deno.readDirSync(join(workspace.root, "checkpoints"))) {
+    const unused = await tryLock(locks, key);
+    if (!isHeld(unused)) continue;
+    await dropCheckpoints(workspace, key);
+    unused.release();
+  }
 }
 
 /**

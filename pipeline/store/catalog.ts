@@ -97,12 +97,16 @@ export class Catalog {
   readonly #blobs = new Map<string, Stat>();
 
   /**
-   * Opens the catalogue at a path.
+   * Opens the catalogue at a path, or without one a new one in memory.
    *
    * @param fill Puts the rows of all traces into a new catalogue.
    * @param o.orInMemory Whether it goes on in memory where nothing can be written to its place, or no more.
    */
-  constructor(path: string, fill: (catalog: Catalog) => void, { orInMemory = false } = {}) {
+  constructor(
+    path: string | undefined,
+    fill: (catalog: Catalog) => void,
+    { orInMemory = false } = {},
+  ) {
     const content = { schema: SCHEMA, fill: () => fill(this), orInMemory };
     this.#database = new CatalogDatabase(path, content);
     this.#database.begin();

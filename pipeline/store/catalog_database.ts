@@ -47,8 +47,8 @@ export class CatalogDatabase {
   #isNew: boolean;
   #isFilling = false;
 
-  /** Opens the database at a path. */
-  constructor(path: string, content: CatalogContent) {
+  /** Opens the database at a path, or without one a new one in memory. */
+  constructor(path: string | undefined, content: CatalogContent) {
     this.#path = path;
     this.#content = content;
     [this.#database, this.#isNew] = this.#openAnywhere();

@@ -13,6 +13,7 @@
  * store/checkpoints/KEY/      states that interrupted instances saved, kept to resume from
  * store/locks/KEY             held while a process makes KEY
  * store/incoming/             what is being fetched from a shared cache, kept to go on from
+ * store/slurm/                orders of jobs of a cluster, and how they ended
  * store/live/                 what goes on, for watchers
  * store/runs/NAME.json        the latest run of an experiment and profile, sealed
  * store/certificates/         what executions past all caches showed of a key, sealed
@@ -64,6 +65,8 @@ export interface StoreOptions {
    * catalogue is made in memory.
    */
   readonly reading?: boolean;
+  /** Whether it uses the catalogue (default), which processes of other machines must leave alone. */
+  readonly catalogued?: boolean;
   readonly onDamage?: DamageListener;
 }
 
@@ -83,19 +86,20 @@ export class LocalStore implements ArtifactStore, Workspace {
    *
    * @throws {LockstepError} If the folder can't be written to, and is not just to be read.
    */
-  constructor(root: string, { reading = false, onDamage = () => {} }: StoreOptions = {}) {
+  constructor(root: string, options: StoreOptions = {}) {
+    const { reading = false, catalogued = true, onDamage = () => {} } = options;
     this.root = root;
     this.#reading = reading;
     this.#onDamage = onDamage;
     try {
       for (const folder of FOLDERS) Deno.mkdirSync(join(root, folder), { recursive: true });
-      this.catalog = new Catalog(
-        join(root, "catalog.sqlite"),
-        (catalog) => fillCatalog(catalog, this),
-        {
-          orInMemory: reading,
-        },
-      );
+      this.catalog = catalogued
+        ? new Catalog(
+          join(root, "catalog.sqlite"),
+          (catalog) => fillCatalog(catalog, this),
+          { orInMemory: reading },
+        )
+        : new Catalog(undefined, () => {});
     } catch (cause) {
       const found = cause instanceof Error ? cause.message : String(cause);
       const [rule, todo] = refusal(found) === "full"
@@ -247,5 +251,9 @@ export class LocalStore implements ArtifactStore, Workspace {
 
   close(): void {
     this.catalog.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

@@ -7,7 +7,7 @@
 import { dirname } from "node:path";
 import { sha256 } from "../key/hash.ts";
 import { LockstepError, refusal } from "../errors.ts";
-import { lookAt, readText } from "../files.ts";
+import { readText } from "../files.ts";
 
 /** A sealed file's content does not match its digest. */
 export class SealError extends LockstepError {
@@ -46,9 +46,8 @@ export function writeAtomically(
   content: string | Uint8Array<ArrayBuffer>,
   mode = 0o644,
 ): void {
-  const scratch = `${path}.${Deno.pid}.tmp`;
-  // Left by a process that was killed and had this number, or put there to lead the text elsewhere.
-  if (lookAt(scratch)) Deno.removeSync(scratch);
+  // Random: process ids coincide where machines or containers share a store.
+  const scratch = `${path}.${crypto.getRandomValues(new Uint32Array(1))[0]}.tmp`;
   try {
     using file = Deno.openSync(scratch, { write: true, createNew: true, mode });
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;

@@ -3,6 +3,7 @@
 set -e
 packages="nginx-light swift-proxy swift-account swift-container swift-object memcached"
 packages="$packages radosgw ceph-mon ceph-osd ceph-common"
+packages="$packages slurmctld slurmd slurm-client munge"
 export DEBIAN_FRONTEND=noninteractive
 as_root=$([ "$(id -u)" = 0 ] || echo sudo)
 # Packages start their servers unless a policy forbids it.

@@ -43,18 +43,21 @@ export class Processes implements AsyncDisposable {
     }
   }
 
-  /** Starts a program that stays in the foreground; what it prints goes to a file. */
-  start(program: string, ...args: string[]): void {
+  /**
+   * Starts a program that stays in the foreground; what it prints goes to a file. Disposing what it
+   * returns kills it.
+   */
+  start(program: string, ...args: string[]): Disposable {
     const log = this.path(`${program.split("/").at(-1)}.${this.#children.length}.log`);
     const quoted = [program, ...args].map((word) => `'${word}'`).join(" ");
-    this.#children.push(
-      new Deno.Command("sh", {
-        // The kernel ends it where this process is killed.
-        args: ["-c", `exec setpriv --pdeathsig TERM ${quoted} >${log} 2>&1`],
-        cwd: this.folder,
-        stdin: "null",
-      }).spawn(),
-    );
+    const child = new Deno.Command("sh", {
+      // The kernel ends it where this process is killed.
+      args: ["-c", `exec setpriv --pdeathsig TERM ${quoted} >${log} 2>&1`],
+      cwd: this.folder,
+      stdin: "null",
+    }).spawn();
+    this.#children.push(child);
+    return { [Symbol.dispose]: () => child.kill("SIGKILL") };
   }
 
   /** Runs a program to its end. */

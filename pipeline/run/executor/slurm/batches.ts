@@ -1,0 +1,156 @@
+/**
+ * Arrays of jobs in a store: for each a folder with its script and, by index, the orders, what Slurm
+ * says of a job, and how the job ended.
+ *
+ * ```text
+ * store/slurm/BATCH/keys.txt     the key of each job, a line each
+ * store/slurm/BATCH/script.sh
+ * store/slurm/BATCH/3.json       an order; gone once somebody has taken note of its job's end
+ * store/slurm/BATCH/3.ended.json how the job ended, as it says itself
+ * store/slurm/BATCH/3.now.json   how far it is
+ * store/slurm/BATCH/3.txt        what Slurm, or the shell, prints
+ * ```
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { lookAt, readText, removeTree } from "../../../files.ts";
+import { isSha256, type Sha256 } from "../../../key/hash.ts";
+import type { StageProgress } from "../../../stage.ts";
+import { writeAtomically } from "../../../store/sealed.ts";
+import { makeFolder, type Workspace } from "../../../store/workspace.ts";
+import type { QueueEnding } from "../../queue.ts";
+import type { JobOrder } from "./order.ts";
+
+/** How a job ended, as it says itself. */
+export type JobEnding = QueueEnding | { readonly ended: "failed"; readonly message: string };
+
+/** One job of an array. */
+export interface JobPlace {
+  readonly batch: string;
+  readonly index: number;
+}
+
+/** See the module's comment. */
+export class Batches {
+  readonly #workspace: Workspace;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  get root(): string {
+    return this.#workspace.root;
+  }
+
+  folder(batch: string): string {
+    return join(this.#workspace.root, "slurm", batch);
+  }
+
+  /** Writes a new batch; the script last. Returns the script's path. */
+  write(batch: string, orders: readonly JobOrder[], script: string): string {
+    const folder = this.folder(batch);
+    makeFolder(this.#workspace, folder);
+    orders.forEach((order, index) => {
+      Deno.writeTextFileSync(join(folder, `${index}.json`), JSON.stringify(order));
+    });
+    writeAtomically(join(folder, "keys.txt"), orders.map(({ key }) => `${key}\n`).join(""));
+    const path = join(folder, "script.sh");
+    writeAtomically(path, script, 0o755);
+    return path;
+  }
+
+  /** The text of an order; `undefined` if somebody took note of its job's end. */
+  order({ batch, index }: JobPlace): string | undefined {
+    return readText(join(this.folder(batch), `${index}.json`));
+  }
+
+  /** Whether nobody took note of a job's end yet. */
+  isOpen({ batch, index }: JobPlace): boolean {
+    return lookAt(join(this.folder(batch), `${index}.json`)) !== undefined;
+  }
+
+  /** Has a network's file system look again: it does so where one writes oneself. */
+  refresh(batch: string): void {
+    const folder = this.folder(batch);
+    if (lookAt(folder)?.kind !== "a folder") return;
+    const path = join(folder, `refresh.${crypto.randomUUID()}`);
+    Deno.writeTextFileSync(path, "");
+    Deno.removeSync(path);
+  }
+
+  /** All batches, with the key of each of their jobs. */
+  *all(): Generator<{ readonly batch: string; readonly keys: readonly Sha256[] }> {
+    const folder = join(this.#workspace.root, "slurm");
+    if (lookAt(folder)?.kind !== "a folder") return;
+    for (const { name: batch, isDirectory } of [...Deno.readDirSync(folder)]) {
+      const text = isDirectory && readText(join(folder, batch, "keys.txt"));
+      if (text) yield { batch, keys: text.split("\n").filter(isSha256) };
+    }
+  }
+
+  /** Milliseconds since a batch was written. */
+  age(batch: string): number {
+    return Date.now() - (lookAt(join(this.folder(batch), "keys.txt"))?.stat.mtime ?? 0);
+  }
+
+  /** The indices of a batch's jobs that ended. */
+  ended(batch: string): Set<number> {
+    const found = new Set<number>();
+    const folder = this.folder(batch);
+    if (lookAt(folder)?.kind !== "a folder") return found;
+    for (const { name } of Deno.readDirSync(folder)) {
+      const [, index] = /^(\d+)\.ended\.json$/.exec(name) ?? [];
+      if (index !== undefined) found.add(Number(index));
+    }
+    return found;
+  }
+
+  /** How a job ended, as it says itself; `undefined` while it does not. */
+  ending(place: JobPlace): JobEnding | undefined {
+    return this.#json(place, "ended.json") as JobEnding | undefined;
+  }
+
+  writeEnding(place: JobPlace, ending: JobEnding): void {
+    this.#write(place, "ended.json", ending);
+  }
+
+  progress(place: JobPlace): StageProgress | undefined {
+    return this.#json(place, "now.json") as StageProgress | undefined;
+  }
+
+  writeProgress(place: JobPlace, progress: StageProgress): void {
+    this.#write(place, "now.json", progress);
+  }
+
+  /** What Slurm, or the shell, printed of a job. */
+  printed({ batch, index }: JobPlace): string {
+    try {
+      return readText(join(this.folder(batch), `${index}.txt`)) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  /** Takes note of a job's end: it is nobody's any more. The last one's takes the folder with it. */
+  forget({ batch, index }: JobPlace): void {
+    const folder = this.folder(batch);
+    if (lookAt(folder)?.kind !== "a folder") return;
+    const path = join(folder, `${index}.json`);
+    if (lookAt(path)) Deno.removeSync(path);
+    const isOpen = [...Deno.readDirSync(folder)].some(({ name }) => /^\d+\.json$/.test(name));
+    if (!isOpen) removeTree(folder);
+  }
+
+  #json({ batch, index }: JobPlace, suffix: string): unknown {
+    const text = readText(join(this.folder(batch), `${index}.${suffix}`));
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  #write({ batch, index }: JobPlace, suffix: string, value: unknown): void {
+    const folder = this.folder(batch);
+    // Nobody waits for it any more.
+    if (lookAt(folder)?.kind !== "a folder") return;
+    writeAtomically(join(folder, `${index}.${suffix}`), JSON.stringify(value));
+  }
+}

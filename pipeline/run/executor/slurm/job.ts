@@ -1,0 +1,172 @@
+/**
+ * The program of a job: makes the instance of its order as a run on this machine would, and keeps the
+ * result in the store, or says there why there is none. Whatever Slurm does, such as to run it twice,
+ * a key that has its result is left as it is.
+ *
+ * ```text
+ * deno run -A job.ts STORE BATCH INDEX
+ * ```
+ *
+ * @module
+ */
+import { explain, StageError } from "../../../errors.ts";
+import { describeMachine } from "../../../key/machine.ts";
+import { changes } from "../../../key/ingredients.ts";
+import type { StageProgress } from "../../../stage.ts";
+import { sealedOutputs } from "../../../store/artifact_store.ts";
+import { Claims } from "../../../store/claims.ts";
+import { LocalStore } from "../../../store/local_store.ts";
+import { type HeldLock, isHeld, tryLock } from "../../../store/mutex.ts";
+import { Pins } from "../../../store/pins.ts";
+import { holdForRun } from "../../../store/run_lock.ts";
+import { locksFolder } from "../../../store/workspace.ts";
+import type { Executor } from "../../executor.ts";
+import { damagedInputs } from "../../instance.ts";
+import { makeAndKeep } from "../../keep.ts";
+import { Log } from "../../logs.ts";
+import type { QueueOrder } from "../../queue.ts";
+import { openScratch } from "../../scratch.ts";
+import { needsOf } from "../../share.ts";
+import { LocalExecutor } from "../local.ts";
+import { Batches, type JobEnding, type JobPlace } from "./batches.ts";
+import { parseJobOrder, type RunFacts } from "./order.ts";
+
+/** Exit code of a job that was asked to end: 128 + SIGTERM. */
+const ASKED_TO_END = 143;
+const LOCK_POLL_MS = 500;
+/** Progress is written at most this often: others read it over a network. */
+const PROGRESS_MS = 5000;
+
+type Order = RunFacts & QueueOrder;
+
+/** Makes the instance of a job; returns the exit code. */
+async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promise<number> {
+  // A catalogue is for one machine: SQLite does not work across a network.
+  using store = new LocalStore(root, { catalogued: false });
+  const batches = new Batches(store);
+  const text = batches.order(place);
+  if (text === undefined) {
+    console.error("Somebody has taken note of this job's end before: there is nothing to do");
+    return 0;
+  }
+  const order = parseJobOrder(text);
+  let ending: JobEnding;
+  const held = holdForRun(store);
+  try {
+    const lock = await lockOf(order, store, signal);
+    try {
+      ending = await make(order, { store, batches, place, signal });
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    // Slurm says why, or runs it again.
+    if (signal.aborted) {
+      console.error("Slurm asked this job to end");
+      return ASKED_TO_END;
+    }
+    ending = { ended: "failed", message: explain(error) };
+  } finally {
+    held.release();
+  }
+  batches.writeEnding(place, ending);
+  return ending.ended === "failed" ? 1 : 0;
+}
+
+async function lockOf(order: Order, store: LocalStore, signal: AbortSignal): Promise<HeldLock> {
+  for (;;) {
+    signal.throwIfAborted();
+    const lock = await tryLock(locksFolder(store), order.key);
+    if (isHeld(lock)) return lock;
+    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+  }
+}
+
+async function make(order: Order, { store, batches, place, signal }: {
+  readonly store: LocalStore;
+  readonly batches: Batches;
+  readonly place: JobPlace;
+  readonly signal: AbortSignal;
+}): Promise<JobEnding> {
+  const { instance, key, run } = order;
+  if (!order.forced && typeof await sealedOutputs(store, key, { whole: true }) === "object") {
+    return { ended: "found" };
+  }
+  const executor = new LocalExecutor({ uncaged: order.uncaged });
+  await requireIngredients(order, executor);
+  const damaged = await damagedInputs(instance, order.outputs, store);
+  if (damaged.size > 0) {
+    return { ended: "damaged", upstream: [...damaged].map(({ name }) => name) };
+  }
+  const log = new Log(store.root, key);
+  const claims = new Claims(store, run);
+  const scratch = await openScratch(store, { alone: true });
+  const needs = needsOf(instance, order.platform);
+  // Slurm shows a job just its own adapters, numbered from 0.
+  const share = { ...needs, adapters: Array.from({ length: needs.gpus }, (_, number) => number) };
+  try {
+    const kept = await makeAndKeep({ ...order, folder: scratch.folder(), scratch, share }, {
+      ...{ store, workspace: store, claims, executor, signal },
+      pins: new Pins(order.root, { keep: order.keepPins }),
+      watch: {
+        progress: nowAndThen((progress) => batches.writeProgress(place, progress)),
+        log: (text) => log.write(text),
+      },
+    });
+    return { ended: "made", unlike: kept.unlike, pinned: kept.pinned };
+  } catch (error) {
+    if (!signal.aborted) log.write(`${explain(error)}\n`);
+    throw error;
+  } finally {
+    log.close();
+    scratch.close();
+    await claims.close();
+  }
+}
+
+/**
+ * Refuses a node that is not what the key says.
+ *
+ * @throws {StageError}
+ */
+async function requireIngredients(
+  { ingredients, instance: { node: { stage } }, platform }: Order,
+  executor: Executor,
+): Promise<void> {
+  const own = stage.command
+    ? await executor.examine(stage.command)
+    : { ingredients: stage.numeric ? (await executor.platform(platform.backend)).ingredients : {} };
+  if ("violation" in own) {
+    throw new StageError(`Cannot run "${stage.name}" on this node: ${own.violation.message}`);
+  }
+  const here: Record<string, string> = { ...own.ingredients };
+  if (ingredients["deno"] !== undefined) here["deno"] = Deno.version.deno;
+  if (ingredients["machine"] !== undefined) here["machine"] = describeMachine();
+  const there = Object.fromEntries(Object.keys(here).map((name) => [name, ingredients[name]!]));
+  const [change] = changes(there, here);
+  if (change === undefined) return;
+  throw new StageError(
+    `Cannot run "${stage.name}" on this node: its key says that "${change.ingredient}" is ` +
+      `${
+        change.before ?? "not there"
+      }, and here it is ${change.now}; choose like nodes by slurm.options ` +
+      "or partition, or run this stage where the run is, executor: local",
+  );
+}
+
+function nowAndThen(report: (progress: StageProgress) => void): (progress: StageProgress) => void {
+  let last = -Infinity;
+  return (progress) => {
+    if (performance.now() - last < PROGRESS_MS) return;
+    last = performance.now();
+    report(progress);
+  };
+}
+
+if (import.meta.main) {
+  const [root = "", batch = "", index = ""] = Deno.args;
+  const controller = new AbortController();
+  // Slurm asks so before it kills: at the time limit, and to make room for another job.
+  Deno.addSignalListener("SIGTERM", () => controller.abort());
+  Deno.exit(await runJob(root, { batch, index: Number(index) }, controller.signal));
+}

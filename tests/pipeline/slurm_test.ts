@@ -1,0 +1,97 @@
+/**
+ * What of Slurm jobs can be tried without Slurm: `tests/servers/slurm_test.ts` has the rest.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
+import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+
+const YAML = "experiments/toy/experiment.yaml";
+
+function withSteps(project: TestProject, entry: string): void {
+  project.edit(YAML, "  steps:\n    each", `  steps:\n    ${entry}\n    each`);
+}
+
+Deno.test("a mistake in what an experiment says of Slurm is shown at its line", async () => {
+  const cases = [
+    ["slurm: { options: [-p gpu] }", "a long option of sbatch in one word"],
+    ['slurm: { options: ["--array=0-9"] }', "must not be an option that the engine gives itself"],
+    ["slurm: { partition: a b }", "must be one word"],
+    ["slurm: { queue: gpu }", "queue"],
+    ["executor: pbs", "must be one of local, slurm"],
+  ] as const;
+  for (const [entry, message] of cases) {
+    using project = toyProject();
+    withSteps(project, entry);
+    const { code, stderr } = await project.run(["plan"]);
+    assertEquals(code, 2, entry);
+    assertStringIncludes(unwrapped(stderr), message, entry);
+    assert(/experiment\.yaml:13\b/.test(stderr), stderr);
+  }
+});
+
+Deno.test("without Slurm a run that asks for it says so, and makes nothing", async () => {
+  using project = toyProject();
+  const ended = await project.run(["reproduce", "--executor", "slurm", "--json"], {
+    PATH: project.root,
+  });
+  assertEquals(ended.code, 1);
+  const failures = ended.events.flatMap((event) => event.event === "failed" ? [event.message] : []);
+  assertEquals(failures.length, 2);
+  for (const message of failures) {
+    assertStringIncludes(message, "must be installed here, and is not");
+    assertStringIncludes(message, "--executor local");
+  }
+});
+
+Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {
+  using project = toyProject();
+  assertEquals((await project.executed()).length, 7);
+  withSteps(project, "executor: slurm\n    slurm: { partition: gpu }");
+  assertEquals(await project.executed("--executor", "local"), []);
+});
+
+Deno.test("what a job needs is in its script, whose words a shell takes as they are", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "lockstep it's 50% " });
+  try {
+    const script = scriptOf({
+      ...{ batch: "b", folder, root: folder, stage: "train", count: 3 },
+      needs: {
+        resources: { cpus: 4, memoryBytes: 8e9, gpus: 2, timeSeconds: 5401 },
+        settings: {
+          partition: "gpu",
+          modules: ["cuda/12"],
+          max_running: 2,
+          options: ["--qos=low"],
+        },
+        alone: true,
+      },
+    });
+    const options = script.split("\n").flatMap((line) => line.match(/^#SBATCH (.*)/)?.[1] ?? []);
+    const wanted = [
+      ...["--cpus-per-task=4", "--gres=gpu:2", "--partition=gpu", "--qos=low", "--exclusive"],
+      // 8e9 bytes are 7629.4 MiB, 5401 seconds 90.02 minutes: never less than was asked for.
+      ...[
+        "--mem=7630M",
+        "--time=91",
+        "--array=0-2%2",
+        `--output="${folder.replace("%", "%%")}/%a.txt"`,
+      ],
+    ];
+    for (const option of wanted) assert(options.includes(option), `${option}\n${script}`);
+    // A shell that has other programs under the same names sees the words.
+    const path = `${folder}/script.sh`;
+    const fake = `module() { echo "$@"; }; exec() { for word; do echo "$word"; done; }\n`;
+    Deno.writeTextFileSync(path, fake + script);
+    const { stdout } = await new Deno.Command("bash", {
+      args: [path],
+      env: { SLURM_ARRAY_TASK_ID: "2" },
+    }).output();
+    const words = new TextDecoder().decode(stdout).trim().split("\n");
+    assertEquals(words[0], "load cuda/12");
+    assertEquals(words.slice(-3), [folder, "b", "2"]);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
