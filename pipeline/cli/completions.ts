@@ -6,7 +6,8 @@
  */
 import { UsageError } from "../errors.ts";
 import { nearName } from "../suggestion.ts";
-import { COMMAND_NAMES, COMMANDS, type Flag, FLAGS, SHELLS, type Values } from "./commands.ts";
+import { COMMAND_NAMES, COMMANDS, SHELLS, type Values } from "./commands.ts";
+import { type Flag, FLAGS } from "./flags.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 

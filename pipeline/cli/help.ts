@@ -5,7 +5,8 @@
  */
 import { UsageError } from "../errors.ts";
 import { suggestion } from "../suggestion.ts";
-import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS } from "./commands.ts";
+import { type Command, COMMAND_NAMES, COMMANDS } from "./commands.ts";
+import { type Flag, FLAGS } from "./flags.ts";
 import { columns, hanging } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";

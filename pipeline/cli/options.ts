@@ -12,7 +12,8 @@ import { BACKEND_CHOICES, type BackendChoice } from "../key/platform.ts";
 import { type Backend, BACKENDS } from "../stage.ts";
 import { addressText, parseAddress } from "../store/remote/address.ts";
 import { nearest, nearName, suggestion } from "../suggestion.ts";
-import { type Command, COMMAND_NAMES, COMMANDS, type Flag, FLAGS, FORMATS } from "./commands.ts";
+import { type Command, COMMAND_NAMES, COMMANDS } from "./commands.ts";
+import { type Flag, FLAGS, FORMATS } from "./flags.ts";
 
 /** Parsed options; one that was not given is absent, false or its default. */
 export interface Options {

@@ -7,7 +7,7 @@ import { execute } from "../rig/execute.ts";
 import { type Ended, mainText, type TestProject, toyProject, writeStage } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
-/** Two drivers in software, each with one device, that Vulkan's loader finds where it is told to. */
+/** Two drivers in software, each with one device, that Vulkan's loader finds where its variables name them. */
 const LIBRARIES = {
   llvmpipe: [
     "/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so",

@@ -192,13 +192,13 @@ Deno.test(`${KILLS} kills on one store lose nothing that was finished, and the n
       kills++;
       killed.set(name, killed.get(name)! + 1);
     }
-    const told = `round ${round}, ${command.join(" ")}`;
-    if (!mends) assertEquals(await unsound(series.project), [], `${told}, killed`);
-    await lives(series, { name, command, kept, told });
+    const where = `round ${round}, ${command.join(" ")}`;
+    if (!mends) assertEquals(await unsound(series.project), [], `${where}, killed`);
+    await lives(series, { name, command, kept, where });
     await after?.(series);
-    assertEquals(await unsound(series.project), [], told);
-    assertEquals(series.project.read(PAGE), pageOf(series.rate), told);
-    assertEquals(series.project.read(LOCK), undisturbed.get(series.ownRate), told);
+    assertEquals(await unsound(series.project), [], where);
+    assertEquals(series.project.read(PAGE), pageOf(series.rate), where);
+    assertEquals(series.project.read(LOCK), undisturbed.get(series.ownRate), where);
   }
   console.log(`killed: ${[...killed].map(([name, count]) => `${count} ${name}`).join(", ")}`);
 });
@@ -206,16 +206,16 @@ Deno.test(`${KILLS} kills on one store lose nothing that was finished, and the n
 /** Holds a store to what it had before a command was killed, and runs that again. */
 async function lives(
   series: Series,
-  { name, command, kept, told }: {
+  { name, command, kept, where }: {
     readonly name: string;
     readonly command: readonly string[];
     readonly kept: ReadonlySet<Sha256>;
-    readonly told: string;
+    readonly where: string;
   },
 ): Promise<void> {
   const left = await series.traces();
   if (name !== "audit --repair") {
-    assertEquals([...kept].filter((key) => !left.has(key)), [], told);
+    assertEquals([...kept].filter((key) => !left.has(key)), [], where);
   }
   // What it had finished is in no record yet.
   if (name === "reproduce") await series.run(["gc", "--delete", "--latest", "1"]);
@@ -225,5 +225,5 @@ async function lives(
   const again = events.flatMap((event) =>
     event.event === "executed" && left.has(event.key as Sha256) ? [event.instance] : []
   );
-  assertEquals(again, [], `${told}: finished before, and made again`);
+  assertEquals(again, [], `${where}: finished before, and made again`);
 }

@@ -8,7 +8,7 @@ const CLAIM = {
   ...{ against: { arm: "add" }, smallest: 1, printed: 4, spread: 2 },
 };
 
-/** What a plan says of some claims, by claim: seeds, truth and the chance that nothing can be told. */
+/** What a plan says of some claims, by claim: seeds, truth and the chance that nothing can be said. */
 function preview(
   claims: readonly object[],
   { grid = {}, exclude = [] }: {
