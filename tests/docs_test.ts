@@ -81,7 +81,10 @@ Deno.test("the README leads to every page of the docs", () => {
 function tasksIn(text: string): string[][] {
   const lines = text.replaceAll("\\\n", " ").split("\n");
   return lines.flatMap((line) => {
-    const [, rest] = /\bdeno(?:@[\d.]+)? task (?:--quiet )?([a-z].*)/i.exec(line) ?? [];
+    const [, quote, found] = /(["'])?\bdeno(?:@[\d.]+)? task (?:--quiet )?([a-z].*)/i.exec(line) ??
+      [];
+    // One that another command is given, in quotes, ends with them.
+    const rest = quote === undefined ? found : found?.split(quote)[0];
     const words = rest?.split(/\s(?:\d?>|[|#;])/)[0]?.trim().match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
     return words.length > 0 ? [words.map((word) => word.replace(/^(['"])(.*)\1$/, "$2"))] : [];
   });
