@@ -4,6 +4,7 @@
  * @module
  */
 import { resolve } from "node:path";
+import { counted } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
 import { megabytes } from "../files.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
@@ -88,9 +89,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** A number of things. */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
