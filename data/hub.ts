@@ -14,6 +14,7 @@
  * @module
  */
 import { HUBS } from "./archives.ts";
+import { accessOf } from "./hub_access.ts";
 import { askHub, HubError, type Place } from "./hub_request.ts";
 import { z } from "zod";
 import { descriptionName, type FileSource, type RawFile } from "./source.ts";
@@ -200,10 +201,10 @@ export async function lookUpSource(
 ): Promise<Map<string, string>> {
   const address = addressOf(source)!;
   const hub = HUBS[address.hub];
-  const token = hub.token && variable(hub.token);
+  const { endpoint = hub.origin, token } = accessOf(hub, variable);
   const place: Place = {
     name: address.text,
-    base: (variable(hub.endpoint) || hub.origin).replace(/\/+$/, ""),
+    base: endpoint,
     ...token ? { token } : {},
     ...hub.token ? { tokenVariable: hub.token } : {},
     ...backoffMs ? { backoffMs } : {},

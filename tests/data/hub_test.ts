@@ -263,6 +263,47 @@ Deno.test("a token goes to the archive, to no server that it names, and into no 
   assertEquals(other.asked.map(({ authorization }) => authorization), [null]);
 });
 
+Deno.test("a variable of the environment that can't be used is named without its value, and nothing is asked", async () => {
+  await using server = archiveServer();
+  const secret = "ann:a_password";
+  const endpoints = [
+    "hub.example",
+    "ftp://hub.example",
+    `${secret}@hub.example`,
+    server.url.replace("//", `//${secret}@`),
+    `${server.url}?a_password`,
+    `${server.url}#a_password`,
+  ];
+  const zenodo = source({ doi: "10.5281/zenodo.57", files: [{ name: "train.txt" }] });
+  const cases: [FileSource, variable: string, value: string][] = [
+    ...endpoints.map((url): [FileSource, string, string] => [HF, "HF_ENDPOINT", url]),
+    ...endpoints.map((url): [FileSource, string, string] => [zenodo, "ZENODO_ENDPOINT", url]),
+    ...["hf_a\nb", "hf_a\n", "hf a", "hf_\u00fc", "hf_\x00"].map((
+      token,
+    ): [FileSource, string, string] => [
+      HF,
+      "HF_TOKEN",
+      token,
+    ]),
+  ];
+  for (const [of, name, value] of cases) {
+    const variables: Record<string, string> = {
+      HF_ENDPOINT: server.url,
+      ZENODO_ENDPOINT: server.url,
+      [name]: value,
+    };
+    const { message } = await assertRejects(
+      () => lookUpSource(of, new Map(), { variable: (each) => variables[each] }),
+      HubError,
+    );
+    assertStringIncludes(message, `Cannot use ${name}: it must be `);
+    for (const part of [value, "a_password", "hf_", "example"]) {
+      assert(!message.includes(part), `${part}: ${message}`);
+    }
+  }
+  assertEquals(server.asked, []);
+});
+
 Deno.test("a source of an archive names one of them, and states nothing that is asked there", () => {
   const files = [{ name: "a.txt" }];
   for (

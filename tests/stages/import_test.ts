@@ -146,3 +146,43 @@ Deno.test("with a mirror that has the files, an archive is asked what they are, 
     [],
   );
 });
+
+Deno.test("an experiment's file can't say where an archive is, and so where a token goes", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  await using other = archiveServer();
+  project.edit(
+    "experiments/imported/experiment.yaml",
+    "{ each: [dataset] }",
+    `{ each: [dataset], params: { endpoints: { HF_ENDPOINT: "${other.url}" } } }`,
+  );
+  const { code, stderr } = await run(project, server, ["reproduce"]);
+  assertEquals(code, 2);
+  assertStringIncludes(
+    unwrapped(stderr),
+    "experiments/imported/experiment.yaml:24: stages.download.params.endpoints: must be empty",
+  );
+  assertEquals([...server.asked, ...other.asked], []);
+});
+
+Deno.test("once files are pinned, a variable that can't be used still stops a run, and is in no log", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  await reproduced(project, server);
+  server.asked.length = 0;
+  for (
+    const [name, value] of [
+      ["HF_TOKEN", "hf_a_secret\nof_two_lines"],
+      ["ZENODO_ENDPOINT", server.url.replace("//", "//ann:a_secret@")],
+    ] as const
+  ) {
+    const { code, stdout, stderr } = await project.run(
+      ["reproduce", "--experiment", "imported", "--force", "download"],
+      { HF_ENDPOINT: server.url, ZENODO_ENDPOINT: server.url, [name]: value },
+    );
+    assertEquals(code, 1);
+    assertStringIncludes(unwrapped(stderr), `Cannot use ${name}: it must be `);
+    assert(!(stdout + stderr + textBelow(project.path("outputs"))).includes("a_secret"));
+  }
+  assertEquals(server.asked, []);
+});
