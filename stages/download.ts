@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { atEndpoints, hubsOf } from "../data/archives.ts";
 import { accessOf } from "../data/hub_access.ts";
-import { expandSource, HubError, lookUpSource, type PinMap } from "../data/hub.ts";
+import { ChoiceError, expandSource, HubError, lookUpSource, type PinMap } from "../data/hub.ts";
 import { type FileSource, hostsOf, type Source, sourceSchema } from "../data/source.ts";
-import { LockstepError, UnpinnedError } from "../pipeline/errors.ts";
+import { LockstepError, UnpinnedError, UnsettledError } from "../pipeline/errors.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
@@ -82,19 +82,20 @@ function settleSource(
   const isHere = (candidate: Source) =>
     candidate.format === "generated" ||
     candidate.files.every(({ mirror: path }) => path !== undefined && exists(join(mirror!, path)));
-  const looked = mirror === undefined || URL.canParse(mirror)
-    ? []
-    : [source, ...fallbacks].map((each) => expanded(each, pins));
+  const looked = mirror === undefined || URL.canParse(mirror) ? [] : [
+    expanded(source, pins),
+    ...fallbacks.map((each, i) => expanded(each, pins, ["fallbacks", i])),
+  ];
   return looked.find((each) => each !== undefined && isHere(each)) ?? expanded(source, pins) ??
     lookUp(source as FileSource, pins);
 }
 
-/** A source with its files; `undefined` if they are to be looked up first. */
-function expanded(source: Source, pins: PinMap): Source | undefined {
+/** A source with its files; `undefined` if they are to be looked up first. `place` is where it is written. */
+function expanded(source: Source, pins: PinMap, place: Place = ["source"]): Source | undefined {
   try {
     return source.format === "generated" ? source : expandSource(source, pins);
   } catch (error) {
-    throw asExpected(error);
+    throw asExpected(error, place);
   }
 }
 
@@ -113,7 +114,12 @@ function lookUp(source: FileSource, pins: PinMap): never {
   });
 }
 
-function asExpected(error: unknown): unknown {
+type Place = readonly (string | number)[];
+
+function asExpected(error: unknown, place: Place = ["source"]): unknown {
+  if (error instanceof ChoiceError) {
+    return new UnsettledError(error.message, [...place, "files"], { cause: error });
+  }
   return error instanceof HubError ? new LockstepError(error.message, { cause: error }) : error;
 }
 

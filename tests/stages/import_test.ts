@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type ArchiveServer, archiveServer, COMMITS, KNOWN } from "../rig/archive_server.ts";
 import { copyOfThisProject } from "../rig/this_project.ts";
 import { type TestProject, unwrapped } from "../rig/project.ts";
@@ -185,4 +185,33 @@ Deno.test("once files are pinned, a variable that can't be used still stops a ru
     assert(!(stdout + stderr + textBelow(project.path("outputs"))).includes("a_secret"));
   }
   assertEquals(server.asked, []);
+});
+
+Deno.test("what files of an archive can't be chosen is said at their line, before and after they are pinned", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  const file = "experiments/imported/experiment.yaml";
+  const line = `${file}:13: axes.dataset.hub.download.source.files: `;
+  const written = '[{ name: "data/t*.txt" }, { name: README.md }]';
+  for (
+    const [files, message] of [
+      ["[{ name: none.txt }]", 'Cannot take "none.txt" of hf:owner/name@main'],
+      [
+        "[{ name: '**' }, { name: README.md }]",
+        '"README.md" of hf:owner/name@main is chosen twice',
+      ],
+    ] as const
+  ) {
+    project.edit(file, written, files);
+    const { code, stderr } = await run(project, server, ["reproduce"]);
+    assertEquals(code, 2);
+    assertStringIncludes(unwrapped(stderr), line + message);
+    assertThrows(() => project.read("lock/pins.lock"), Deno.errors.NotFound);
+    project.edit(file, files, written);
+  }
+  await reproduced(project, server);
+  project.edit("lock/pins.lock", "t*.txt  2 files", "t*.txt  3 files");
+  const damaged = await run(project, server, ["plan"]);
+  assertEquals(damaged.code, 2);
+  assertStringIncludes(unwrapped(damaged.stderr), `${line}lock/pins.lock must have the files`);
 });
