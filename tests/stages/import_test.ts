@@ -215,3 +215,27 @@ Deno.test("what files of an archive can't be chosen is said at their line, befor
   assertEquals(damaged.code, 2);
   assertStringIncludes(unwrapped(damaged.stderr), `${line}lock/pins.lock must have the files`);
 });
+
+Deno.test("Ctrl-C while an archive is asked ends the run with a message, and nothing is pinned", async () => {
+  using project = importing();
+  const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+  const end = new AbortController();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", signal: end.signal, onListen() {} },
+    () => {
+      resolve();
+      return new Promise<Response>(() => {});
+    },
+  );
+  const child = project.start(["reproduce", "--experiment", "imported"], {
+    HF_ENDPOINT: `http://127.0.0.1:${server.addr.port}`,
+  });
+  await isAsked;
+  child.kill("SIGINT");
+  const { code, stdout } = await child.output();
+  end.abort();
+  await server.finished;
+  assertEquals(code, 130);
+  assertStringIncludes(new TextDecoder().decode(stdout), "interrupted: what is pinned is kept");
+  assertThrows(() => project.read("lock/pins.lock"), Deno.errors.NotFound);
+});
