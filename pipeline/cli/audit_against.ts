@@ -6,8 +6,9 @@
  */
 import { createHash } from "node:crypto";
 import { basename, join, relative, resolve } from "node:path";
-import { UsageError } from "../errors.ts";
-import { lookAt, readBytes, readText } from "../files.ts";
+import { LockstepError, UsageError } from "../errors.ts";
+import { lookAt, readBytes } from "../files.ts";
+import type { Sha256 } from "../key/hash.ts";
 import { readPublicKey } from "../provenance/keys.ts";
 import { signatureProblem } from "../provenance/signatures.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
@@ -18,10 +19,12 @@ import {
   type Lock,
   lockName,
   lockNames,
+  lockOf,
   parseLock,
-  toEntry,
+  readLock,
 } from "../store/lockfile.ts";
 import { PINS_FILE } from "../store/pins.ts";
+import type { Trace } from "../store/trace.ts";
 import type { Finding } from "../views/audit.ts";
 import { git } from "./git.ts";
 
@@ -72,7 +75,7 @@ export async function auditAgainst(revision: string, compared: Compared): Promis
       await git(root, ["cat-file", "blob", `${commit}:./${name}`]) ?? "",
       label,
     );
-    findings.push(...compareLocks(lock, name, { root, label }));
+    findings.push(...compareLocks(lock, name, { root, label, id: tree.get(name)! }));
     const keys = recorded.get(name);
     if (!keys) continue;
     results += keys.size;
@@ -103,7 +106,7 @@ async function treeOf(
 }
 
 /** The keys of the latest runs, by the name of their lock. */
-function recordedRuns(store: LocalStore): Map<string, ReadonlyMap<string, string>> {
+function recordedRuns(store: LocalStore): Map<string, ReadonlyMap<string, Sha256>> {
   return new Map(
     latestNames(store).flatMap((name) => {
       const run = readLatest(name, store);
@@ -112,18 +115,36 @@ function recordedRuns(store: LocalStore): Map<string, ReadonlyMap<string, string
   );
 }
 
-/** The lock that is there, as a file, against the commit's. */
+/** The lock that is there, as a file, against the commit's; what of its lines differs, if any does. */
 function compareLocks(
   lock: Lock,
   name: string,
-  { root, label }: { readonly root: string; readonly label: string },
+  { root, label, id }: { readonly root: string; readonly label: string; readonly id: string },
 ): Finding[] {
-  const text = readText(join(root, name));
-  if (text === undefined) return [finding("missing", name, `${label} is there`)];
-  return compareWithLock(lock, parseLock(text, name), { whole: true })
-    .map(({ instance, message }) =>
-      finding("altered", name, `against ${label}: ${message}`, [instance])
-    );
+  const problem = fileProblem(join(root, name), id);
+  if (problem === undefined) return [];
+  if (problem === "missing") return [finding("missing", name, `${label} is there`)];
+  const lines = linesOf(root, name);
+  if (typeof lines === "string") return [finding("altered", name, lines)];
+  const found = compareWithLock(lock, lines, { whole: true, made: true });
+  if (found.length === 0) {
+    return [
+      finding("altered", name, `against ${label}: its header or the form of its lines differs`),
+    ];
+  }
+  return found.map(({ instance, message }) =>
+    finding("altered", name, `against ${label}: ${message}`, [instance])
+  );
+}
+
+/** The lock in a file, or why there is none. */
+function linesOf(root: string, name: string): Lock | string {
+  try {
+    return readLock(join(root, name), name) ?? new Map();
+  } catch (error) {
+    if (error instanceof LockstepError) return error.message;
+    throw error;
+  }
 }
 
 /** What the latest run of a lock's name made, against the commit's lock. */
@@ -132,29 +153,37 @@ async function compareResults(
   { name, label, keys, store }: {
     readonly name: string;
     readonly label: string;
-    readonly keys: ReadonlyMap<string, string>;
+    readonly keys: ReadonlyMap<string, Sha256>;
     readonly store: LocalStore;
   },
 ): Promise<Finding[]> {
-  const results = new Map();
+  const traces = new Map<string, Trace>();
   for (const [instance, key] of keys) {
-    const trace = await store.trace(key as never);
-    if (trace) results.set(instance, toEntry(trace));
+    const trace = await store.trace(key);
+    if (trace) traces.set(instance, trace);
   }
-  return compareWithLock(lock, results, { whole: true }).map(({ instance, message }) =>
-    finding("altered", name, `the latest run against ${label}: ${message}`, [instance])
-  );
+  return compareWithLock(lock, lockOf(traces), { whole: true, made: true }).map((
+    { instance, message },
+  ) => finding("altered", name, `the latest run against ${label}: ${message}`, [instance]));
 }
 
-/** A file against git's id of it: a digest of its size and bytes. */
+/** A file against git's id of it. */
 function compareFile(name: string, id: string, root: string): Finding[] {
-  const path = join(root, name);
   const what = name === PINS_FILE ? "lock" : "output";
-  if (lookAt(path) === undefined) return [finding("missing", name, "the commit has it", [], what)];
+  const problem = fileProblem(join(root, name), id);
+  if (problem === undefined) return [];
+  const message = problem === "missing" ? "the commit has it" : "it is not as in the commit";
+  return [finding(problem, name, message, [], what)];
+}
+
+/** Whether a file is what git's id of it says: a digest of its size and bytes. */
+function fileProblem(path: string, id: string): "missing" | "altered" | undefined {
+  const there = lookAt(path);
+  if (there?.kind !== "a file") return there ? "altered" : "missing";
   const bytes = readBytes(path)!;
   const hash = createHash(id.length === 64 ? "sha256" : "sha1");
   const found = hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-  return found === id ? [] : [finding("altered", name, "it is not as in the commit", [], what)];
+  return found === id ? undefined : "altered";
 }
 
 function finding(

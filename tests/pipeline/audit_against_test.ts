@@ -1,14 +1,16 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { git } from "../../pipeline/cli/git.ts";
 import { signatureOf } from "../../pipeline/provenance/signatures.ts";
 import { readSigningKey } from "../../pipeline/provenance/keys.ts";
+import { addMeasuring } from "../rig/measured_stage.ts";
 import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
 
 /** A project that ran, committed with its lock and what it published. */
-async function committed(): Promise<TestProject> {
+async function committed(prepare: (project: TestProject) => void = () => {}): Promise<TestProject> {
   const project = toyProject();
+  prepare(project);
   await project.executed();
   project.write(".gitignore", "outputs/store\noutputs/trace\n");
   project.write("lock/pins.lock", "# pins\n");
@@ -45,6 +47,41 @@ Deno.test("a lock, pin or page that is not as in the commit is found, though all
   assertStringIncludes(said, 'steps/ann/1: metric "value" must be 40, found 85');
   assertStringIncludes(said, "outputs/toy.smoke/report/page.txt it is not as in the commit");
   assert(!said.includes("word/ann:"), "what did not move is not named");
+});
+
+Deno.test("timings that other code made are found, though that code and its lock are gone again", async () => {
+  using project = await committed(addMeasuring);
+  const lock = project.read("lock/toy.smoke.lock");
+  const code = project.read("stages/time.run.ts");
+  project.edit("stages/time.run.ts", "String(Math.random())", '"0.001"');
+  await project.executed();
+  project.write("stages/time.run.ts", code);
+  const rewritten = await against(project);
+  assertEquals(rewritten.code, 1, rewritten.said);
+  assertMatch(rewritten.said, /against lock\/toy\.smoke\.lock at \w+: time\/ann: recipe must be/);
+  project.write("lock/toy.smoke.lock", lock);
+  const restored = await against(project);
+  assertEquals(restored.code, 1, restored.said);
+  assertMatch(
+    restored.said,
+    /the latest run against [^:]*: time\/ann: recipe must be \w{12}…, found/,
+  );
+});
+
+Deno.test("a lock with another key or header than the commit's is found", async () => {
+  using project = await committed();
+  const name = "lock/toy.smoke.lock", lock = project.read(name);
+  project.write(name, lock.replace(/(steps\/ann\/1 {2}key=)\w{64}/, `$1${"0".repeat(64)}`));
+  const { code, said } = await against(project);
+  assertEquals(code, 1, said);
+  assertStringIncludes(said, "steps/ann/1: key must be");
+  project.write(name, lock.replace("# What", "# That"));
+  assertStringIncludes(
+    (await against(project)).said,
+    "its header or the form of its lines differs",
+  );
+  project.write(name, "no lock");
+  assertStringIncludes((await against(project)).said, `altered lock ${name} ${name}:1: not a lock`);
 });
 
 Deno.test("what the commit has and is gone is missing, and an edited pin is found", async () => {
