@@ -1,16 +1,17 @@
 /**
- * `audit --against COMMIT` and `--key KEY`: what locks and published files are, against those of a git commit
- * and against their signatures.
+ * `audit --against COMMIT` and `--key KEY`: what locks, their certificates and published files are, against
+ * those of a git commit, and locks and certificates against their signatures.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 import { basename, join, relative, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
-import { lookAt, readBytes } from "../files.ts";
+import { lookAt, readBytes, sortedEntries } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readPublicKey } from "../provenance/keys.ts";
 import { signatureProblem } from "../provenance/signatures.ts";
+import { isCertificatesName } from "../store/certificates.ts";
 import { latestNames, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { compareWithLock } from "../store/lock_comparison.ts";
@@ -18,12 +19,10 @@ import {
   isExperimentLock,
   type Lock,
   lockName,
-  lockNames,
   lockOf,
   parseLock,
   readLock,
 } from "../store/lockfile.ts";
-import { PINS_FILE } from "../store/pins.ts";
 import type { Trace } from "../store/trace.ts";
 import type { Finding } from "../views/audit.ts";
 import { git } from "./git.ts";
@@ -44,7 +43,7 @@ export interface Comparison {
 }
 
 /**
- * Holds locks, pins and published files against those in a commit, and the results of the latest runs
+ * Holds what is in `lock/` and published files against those in a commit, and the results of the latest runs
  * against the commit's locks.
  *
  * @throws {UsageError} If there is no such commit, or no lock in it.
@@ -81,13 +80,26 @@ export async function auditAgainst(revision: string, compared: Compared): Promis
     results += keys.size;
     findings.push(...await compareResults(lock, { name, label, keys, store: compared.store }));
   }
-  const files = [...tree].filter(([name]) => name === PINS_FILE || !name.startsWith("lock/"));
+  const files = [...tree].filter(([name]) => !isExperimentLock(name));
   findings.push(...files.flatMap(([name, id]) => compareFile(name, id, root)));
+  const additional = heldNames(root).filter((name) => !tree.has(name));
+  findings.push(
+    ...additional.map((name) =>
+      finding("orphaned", name, `${commit.slice(0, 10)} has no such file`)
+    ),
+  );
   const note =
     `compared with ${commit.slice(0, 10)}: ${locks.length} locks, ${results} results of ` +
     `the latest runs, ${files.length} other files; locks of runs that are not in this store were ` +
     "compared as files alone";
   return { findings, note };
+}
+
+/** What in a project's `lock/` a run is held to: locks of all kinds, and certificates. */
+function heldNames(root: string): string[] {
+  return sortedEntries(join(root, "lock")).map(({ name }) => `lock/${name}`).filter((name) =>
+    /[.](lock|certificates)$/.test(name)
+  );
 }
 
 /** Path to the id of its content, for the files of a commit below some folders of the project. */
@@ -169,7 +181,7 @@ async function compareResults(
 
 /** A file against git's id of it. */
 function compareFile(name: string, id: string, root: string): Finding[] {
-  const what = name === PINS_FILE ? "lock" : "output";
+  const what = name.startsWith("lock/") ? "lock" : "output";
   const problem = fileProblem(join(root, name), id);
   if (problem === undefined) return [];
   const message = problem === "missing" ? "the commit has it" : "it is not as in the commit";
@@ -196,16 +208,21 @@ function finding(
   return { problem, what, path, instances, message };
 }
 
-/** Locks that a key did not sign as they are. */
+/** Experiments' locks and the certificates beside them that a key did not sign as they are. */
 export async function auditSignatures(root: string, keyPath: string): Promise<Comparison> {
   const key = await readPublicKey(resolve(keyPath));
-  const names = lockNames(root);
+  const names = heldNames(root).filter((name) =>
+    isExperimentLock(name) || isCertificatesName(name)
+  );
   const findings: Finding[] = [];
   for (const name of names) {
     const problem = await signatureProblem(join(root, name), key);
     if (problem !== undefined) findings.push(finding("altered", name, problem));
   }
-  const note = `${names.length - findings.length} of ${names.length} locks are signed by key ` +
+  const note =
+    `${
+      names.length - findings.length
+    } of ${names.length} locks and certificates are signed by key ` +
     `${key.id.slice(0, 12)} (${basename(keyPath)})`;
   return { findings, note };
 }
