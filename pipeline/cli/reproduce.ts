@@ -120,6 +120,14 @@ async function carryOut(request: Request): Promise<number> {
 async function begin(quick: Session, options: Options) {
   const held = holdForRun(quick.store);
   const session = await sealed(quick, options);
+  try {
+    // What the catalogue took for up to date, and is not, takes as much as the rest.
+    requireLimits(session, options);
+  } catch (error) {
+    await session.claims.close();
+    held.release();
+    throw error;
+  }
   const live = await openLive(session.store, {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
