@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { dirname, join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
@@ -52,7 +53,7 @@ export async function exportRun(project: Project, options: Options, print: Print
       await writeWholeText(target, `${JSON.stringify(bill, null, 1)}\n`);
     } else await writeWholeText(target, await lines(statementsOf(run), key));
     if (options.json) print(JSON.stringify({ event: "exported", run: name, format, path: to }));
-    else print(`wrote ${to}: ${format} of ${name}, ${run.instances.length} instances`);
+    else print(`wrote ${to}: ${format} of ${name}, ${counted(run.instances.length, "instance")}`);
   } finally {
     store.close();
   }
