@@ -51,8 +51,8 @@ export interface Request {
 export async function findGarbage({ root, store, latest, include }: Request): Promise<Garbage> {
   const { claimed, dead } = await readClaims(store);
   const interrupted = include.includes("interrupted") ? [] : dead.flatMap(interruptedClaims);
-  const roots = readRoots({ root, workspace: store, latest });
   const traces = readTraces(store);
+  const roots = readRoots({ root, workspace: store, latest, traces });
   const wanted = [roots.runs, roots.tags, roots.locks].flatMap((by) => [...by.values()].flat());
   // What is behind a published file is kept only where its run is.
   const keys = new Set([

@@ -11,9 +11,11 @@ import type { Sha256 } from "../key/hash.ts";
 import { readEndings } from "../run/ending.ts";
 import { readPublications } from "../run/publications.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
-import { lockNames, readLock } from "../store/lockfile.ts";
+import { type Lock, lockNames, readLock } from "../store/lockfile.ts";
 import { readTag, tagNames } from "../store/tags.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { lockedKeys } from "./locked.ts";
+import type { TraceFile } from "./reached.ts";
 
 /** What keeps results. */
 export interface Roots {
@@ -36,6 +38,8 @@ export interface RootsPlace {
   readonly workspace: Pick<Workspace, "root">;
   /** How many recorded runs keep what they made, the last ones first. */
   readonly latest: number;
+  /** All of the store. */
+  readonly traces: readonly TraceFile[];
 }
 
 /**
@@ -43,7 +47,7 @@ export interface RootsPlace {
  *
  * @throws {LockstepError} If one is damaged: what it keeps is not known then.
  */
-export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
+export function readRoots({ root, workspace, latest, traces }: RootsPlace): Roots {
   const strict: Workspace = { root: workspace.root, setAside: refuse };
   const recorded = latestNames(strict).flatMap((name) => {
     const run = readLatest(name, strict);
@@ -57,7 +61,9 @@ export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
   return {
     runs: new Map(kept.map(({ name, run }) => [name, Object.values(run.keys)])),
     tags: new Map(tags.map(({ name, run }) => [name, Object.values(run.keys)])),
-    locks: new Map(lockNames(root).map((name) => [name, lockedKeys(root, name)])),
+    locks: new Map(
+      lockNames(root).map((name) => [name, lockedKeys(readWhole(root, name), traces)]),
+    ),
     published: [
       readPublications(strict),
       ...[...readEndings(strict).values()].map(({ files }) => files),
@@ -74,15 +80,15 @@ function refuse(path: string, message: string): never {
   );
 }
 
-function lockedKeys(root: string, name: string): Sha256[] {
+function readWhole(root: string, name: string): Lock {
   const path = join(root, name);
   const lock = readLock(path, name);
-  if (lock === undefined) return [];
+  if (lock === undefined) return new Map();
   if (lock.size === 0 || !readText(path)?.startsWith("#")) {
     throw new LockstepError(
       `Cannot tell what is to be kept: ${name} must be intact, and is not: it must begin with what it ` +
         'is of, and hold results; restore the file, or run "deno task reproduce" to write it again',
     );
   }
-  return [...lock.values()].flatMap(({ key }) => key === undefined ? [] : [key]);
+  return lock;
 }
