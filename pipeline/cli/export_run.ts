@@ -52,8 +52,13 @@ export async function exportRun(project: Project, options: Options, print: Print
       const bill = billOfMaterials(run, project.root);
       await writeWholeText(target, `${JSON.stringify(bill, null, 1)}\n`);
     } else await writeWholeText(target, await lines(statementsOf(run), key));
-    if (options.json) print(JSON.stringify({ event: "exported", run: name, format, path: to }));
-    else print(`wrote ${to}: ${format} of ${name}, ${counted(run.instances.length, "instance")}`);
+    const { tag } = run;
+    if (options.json) {
+      print(JSON.stringify({ event: "exported", run: run.name, tag, format, path: to }));
+    } else {
+      const of = tag === undefined ? run.name : `${run.name}, tag ${tag}`;
+      print(`wrote ${to}: ${format} of ${of}, ${counted(run.instances.length, "instance")}`);
+    }
   } finally {
     store.close();
   }

@@ -41,6 +41,17 @@ Deno.test("certify grades each output, keeps the certificate, and shows it on th
   assertEquals(await project.executed(), []);
 });
 
+Deno.test("certify names a pattern that fits nothing, and refuses to compare a backend with itself", async () => {
+  using project = toyProject();
+  await project.executed();
+  const none = await project.run(["certify", "nothing/*"]);
+  assertEquals(none.code, 2);
+  assertStringIncludes(none.stderr, "Cannot use the pattern nothing/*: it matches no instance");
+  const same = await project.run(["certify", "word", "--backend", "wasm", "--also", "wasm"]);
+  assertEquals(same.code, 2);
+  assertStringIncludes(same.stderr, "Cannot use --also wasm: it must be another backend");
+});
+
 Deno.test("a result that another execution does not give is found past all caches", async () => {
   using project = toyProject();
   // Each process has another number.

@@ -155,10 +155,10 @@ Deno.test("a tag has a plain name, is of a run that there is, and replaces none 
   assertStringIncludes(refused.stderr, "Cannot tell what is to be kept");
 });
 
-Deno.test("no tag has the name of a recorded run or HEAD, which diff would take for it", async () => {
+Deno.test("no tag has the name of a run, of an experiment that there is, or HEAD, which diff would take for it", async () => {
   using project = toyProject();
   await reproduce(project);
-  for (const name of ["toy.smoke", "HEAD"]) {
+  for (const name of ["toy.smoke", "toy.paper", "HEAD"]) {
     for (const more of [[], ["--overwrite"]]) {
       const ended = await project.run(["tag", name, ...more]);
       assertEquals(ended.code, 2, name);
