@@ -4,7 +4,10 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { lookAt } from "../../pipeline/files.ts";
 import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
+import { type DetachedJob, detachedJob } from "../rig/detached_job.ts";
 import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
@@ -95,3 +98,75 @@ Deno.test("what a job needs is in its script, whose words a shell takes as they 
     Deno.removeSync(folder, { recursive: true });
   }
 });
+
+/** A project with a training queued that nobody waits for. */
+async function withDetached(project: TestProject): Promise<DetachedJob> {
+  assertEquals(await project.executed("--only", "word"), ["word/ann", "word/bob"]);
+  return await detachedJob(project, "steps/ann/1");
+}
+
+Deno.test("gc leaves what a job counts on that nobody waits for, and what it made", async () => {
+  using project = toyProject();
+  const job = await withDetached(project);
+  const { key } = JSON.parse(job.order);
+  project.write(`outputs/store/logs/${key}.log`, "of its first beginning\n");
+  const [yaml, run] = [project.read(YAML), project.read("stages/steps.run.ts")];
+  // A whole run of the same name, which needs nothing of what the job does.
+  project.edit(YAML, "text: Ann", "text: Zoe");
+  project.edit("stages/steps.run.ts", '" " +', '"  " +');
+  assertEquals((await project.executed()).length, 6);
+  const collect = async () => {
+    const ended = await project.run(["gc", "--delete", "--include", "interrupted"]);
+    assertEquals(ended.code, 0, ended.stderr);
+    assertStringIncludes(ended.stdout, "1 Slurm job");
+  };
+  await collect();
+  assertEquals(project.read(`outputs/store/logs/${key}.log`), "of its first beginning\n");
+  const { code, stderr } = await job.start().output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assertEquals(job.ending()?.ended, "made");
+  await collect();
+  project.write(YAML, yaml);
+  project.write("stages/steps.run.ts", run);
+  assertEquals(await project.executed("--only", "steps/ann/1"), []);
+});
+
+Deno.test("gc leaves what a running job counts on even when its order is gone", async () => {
+  using project = toyProject();
+  const [yaml, run] = [project.read(YAML), project.read("stages/steps.run.ts")];
+  project.edit(
+    "stages/steps.run.ts",
+    "  for (; state.step < steps; ) {",
+    `  while (![...Deno.readDirSync(context.checkpoints!)].some(({ name }) => name === "go")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  for (; state.step < steps; ) {`,
+  );
+  const job = await withDetached(project);
+  const { key } = JSON.parse(job.order);
+  const child = job.start();
+  const ended = child.output();
+  const folder = project.path(`outputs/store/checkpoints/${key}`);
+  await until(ended, () => lookAt(folder) !== undefined);
+  Deno.removeSync(job.path("0.json"));
+  project.write("stages/steps.run.ts", run);
+  project.edit(YAML, "text: Ann", "text: Zoe");
+  assertEquals((await project.executed()).length, 6);
+  assertEquals((await project.run(["gc", "--delete"])).code, 0);
+  Deno.writeTextFileSync(join(folder, "go"), "");
+  const { code, stderr } = await ended;
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assertEquals(job.ending()?.ended, "made");
+  project.write(YAML, yaml);
+  assertStringIncludes((await project.run(["audit", "--json"])).stdout, '"findings":0');
+});
+
+/** Waits until something holds, as long as a process goes on. */
+async function until(ended: Promise<Deno.CommandOutput>, holds: () => boolean): Promise<void> {
+  let hasEnded = false;
+  ended.then(() => hasEnded = true);
+  while (!holds()) {
+    assert(!hasEnded, "the process has ended");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

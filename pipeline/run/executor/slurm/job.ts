@@ -15,6 +15,7 @@ import { changes } from "../../../key/ingredients.ts";
 import type { StageProgress } from "../../../stage.ts";
 import { sealedOutputs } from "../../../store/artifact_store.ts";
 import { Claims } from "../../../store/claims.ts";
+import { modulesOf } from "../../../store/code.ts";
 import { LocalStore } from "../../../store/local_store.ts";
 import { type HeldLock, isHeld, tryLock } from "../../../store/mutex.ts";
 import { Pins } from "../../../store/pins.ts";
@@ -29,7 +30,7 @@ import { openScratch } from "../../scratch.ts";
 import { needsOf } from "../../share.ts";
 import { LocalExecutor } from "../local.ts";
 import { Batches, type JobEnding, type JobPlace } from "./batches.ts";
-import { parseJobOrder, type RunFacts } from "./order.ts";
+import { fromJobOrder, type RunFacts } from "./order.ts";
 
 /** Exit code of a job that was asked to end: 128 + SIGTERM. */
 const ASKED_TO_END = 143;
@@ -44,12 +45,12 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
   // A catalogue is for one machine: SQLite does not work across a network.
   using store = new LocalStore(root, { catalogued: false });
   const batches = new Batches(store);
-  const text = batches.order(place);
-  if (text === undefined) {
+  const found = batches.order(place);
+  if (found === undefined) {
     console.error("Somebody has taken note of this job's end before: there is nothing to do");
     return 0;
   }
-  const order = parseJobOrder(text);
+  const order = fromJobOrder(found);
   let ending: JobEnding;
   const held = holdForRun(store);
   try {
@@ -82,24 +83,50 @@ async function lockOf(order: Order, store: LocalStore, signal: AbortSignal): Pro
   }
 }
 
-async function make(order: Order, { store, batches, place, signal }: {
+interface Making {
   readonly store: LocalStore;
   readonly batches: Batches;
   readonly place: JobPlace;
   readonly signal: AbortSignal;
-}): Promise<JobEnding> {
+}
+
+async function make(order: Order, making: Making): Promise<JobEnding> {
+  const { store } = making;
   const { instance, key, run } = order;
   if (!order.forced && typeof await sealedOutputs(store, key, { whole: true }) === "object") {
     return { ended: "found" };
   }
   const executor = new LocalExecutor({ uncaged: order.uncaged });
   await requireIngredients(order, executor);
-  const damaged = await damagedInputs(instance, order.outputs, store);
-  if (damaged.size > 0) {
-    return { ended: "damaged", upstream: [...damaged].map(({ name }) => name) };
-  }
-  const log = new Log(store.root, key);
   const claims = new Claims(store, run);
+  try {
+    await claims.keep(() => claimAll(order, { store, claims }));
+    const damaged = await damagedInputs(instance, order.outputs, store);
+    if (damaged.size === 0) return await makeNow(order, { ...making, claims, executor });
+    return { ended: "damaged", upstream: [...damaged].map(({ name }) => name) };
+  } finally {
+    await claims.close();
+  }
+}
+
+/** What it counts on stays, whatever becomes of its order. */
+function claimAll(
+  { instance, key, bundle, outputs }: Order,
+  { store, claims }: { readonly store: LocalStore; readonly claims: Claims },
+): void {
+  claims.claim(key);
+  for (const { instance: from, output } of Object.values(instance.inputs).flat()) {
+    claims.claim(outputs(from)[output]!.sha256);
+  }
+  for (const digest of modulesOf(store, bundle)) claims.claim(digest);
+}
+
+async function makeNow(order: Order, { store, batches, place, signal, claims, executor }: Making & {
+  readonly claims: Claims;
+  readonly executor: Executor;
+}): Promise<JobEnding> {
+  const { instance, key } = order;
+  const log = new Log(store.root, key);
   const scratch = await openScratch(store, { alone: true });
   const needs = needsOf(instance, order.platform);
   // Slurm shows a job just its own adapters, numbered from 0.
@@ -120,7 +147,6 @@ async function make(order: Order, { store, batches, place, signal }: {
   } finally {
     log.close();
     scratch.close();
-    await claims.close();
   }
 }
 
