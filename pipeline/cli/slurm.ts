@@ -20,10 +20,12 @@ import { isOnSlurm } from "./placement.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
 
-function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
+/** What a job of an instance asks of Slurm. */
+export function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
   const { slurm: settings, stage, resources } = instance.node;
-  const { gpus } = needsOf(instance, platform);
-  return { resources: { ...resources, gpus }, settings, alone: stage.alone ?? false };
+  const { gpus, timeSeconds } = needsOf(instance, platform);
+  const time = timeSeconds === undefined ? {} : { timeSeconds };
+  return { resources: { ...resources, gpus, ...time }, settings, alone: stage.alone ?? false };
 }
 
 /** A run's jobs. */
