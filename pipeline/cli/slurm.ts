@@ -8,7 +8,7 @@ import type { Listener } from "../event.ts";
 import type { Platform } from "../key/platform.ts";
 import { NoAnswer } from "../run/executor/slurm/programs.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
-import { scriptOf } from "../run/executor/slurm/script.ts";
+import { requireNameable, scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
 import { needsOf } from "../run/share.ts";
 import type { Queue } from "../run/queue.ts";
@@ -44,6 +44,7 @@ export function openSlurm(
     readonly listener: Listener;
   },
 ): SlurmRun {
+  requireNameable(session.store.root);
   const queue = new SlurmQueue({
     store: session.store,
     workspace: session.store,
@@ -101,6 +102,7 @@ export async function writeScripts(
       action !== "cached" && isOnSlurm(node, options.executor)
     );
     const folder = join(store.root, "slurm", "dry-run");
+    requireNameable(store.root);
     for (const [stage, instances] of Map.groupBy(open, ([{ node }]) => node.name)) {
       const [instance] = instances[0]!;
       const path = join(folder, `${stage}.sh`);

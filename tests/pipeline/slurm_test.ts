@@ -166,6 +166,23 @@ Deno.test("gc leaves what a running job counts on even when its order is gone", 
   assertStringIncludes((await project.run(["audit", "--json"])).stdout, '"findings":0');
 });
 
+Deno.test("a store whose path sbatch cannot be given is refused before anything is queued", async () => {
+  using project = toyProject();
+  for (const [name, found] of [['a"b', '"'], ["a\nb", "\n"], ["a\\b", "\\"]] as const) {
+    for (const more of [[], ["--dry-run"]]) {
+      const ended = await project.run(
+        ["reproduce", "--executor", "slurm", "--outputs", project.path(name), ...more],
+        { PATH: project.root },
+      );
+      assertEquals(ended.code, 2, ended.stderr);
+      const said = unwrapped(ended.stderr);
+      assertStringIncludes(said, "Cannot use Slurm for the store at");
+      assertStringIncludes(said, `and has ${JSON.stringify(found)}; give another place`);
+      assertEquals(lookAt(join(project.path(name), "store/slurm")), undefined);
+    }
+  }
+});
+
 Deno.test("a job ends when the time of its stage is over, to the second, and says so as here", async () => {
   using project = toyProject();
   project.edit(
