@@ -1,6 +1,7 @@
 /**
  * An order as data that another machine can be handed: all that an instance is made from, by digests of
- * what is in the store. What the project's files become meanwhile makes no difference to it.
+ * what is in the store. What the project's stages and experiments become meanwhile makes no difference
+ * to it; the engine is the one that the job finds.
  *
  * @module
  */
