@@ -9,6 +9,8 @@ import { LockstepError } from "../errors.ts";
 import { lookAt, readText } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readEndings } from "../run/ending.ts";
+import { Batches } from "../run/executor/slurm/batches.ts";
+import type { JobOrder } from "../run/executor/slurm/order.ts";
 import { readPublications } from "../run/publications.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
 import { type Lock, lockNames, readLock } from "../store/lockfile.ts";
@@ -23,6 +25,8 @@ export interface Roots {
   readonly runs: ReadonlyMap<string, readonly Sha256[]>;
   readonly tags: ReadonlyMap<string, readonly Sha256[]>;
   readonly locks: ReadonlyMap<string, readonly Sha256[]>;
+  /** What jobs are to make that are queued, or run, or ended while no run waited for them. */
+  readonly orders: readonly JobOrder[];
   /** The keys behind what is in `outputs/`, or is about to be. */
   readonly published: readonly Sha256[];
   /** Keys that a run or tag failed at: of those the logs are kept. */
@@ -64,6 +68,7 @@ export function readRoots({ root, workspace, latest, traces }: RootsPlace): Root
     locks: new Map(
       lockNames(root).map((name) => [name, lockedKeys(readWhole(root, name), traces)]),
     ),
+    orders: [...new Batches(strict).open()],
     published: [
       readPublications(strict),
       ...[...readEndings(strict).values()].map(({ files }) => files),
