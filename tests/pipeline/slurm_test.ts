@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
-import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+import { fakeSlurm } from "../rig/fake_slurm.ts";
+import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
 
@@ -17,6 +18,10 @@ Deno.test("a mistake in what an experiment says of Slurm is shown at its line", 
   const cases = [
     ["slurm: { options: [-p gpu] }", "a long option of sbatch in one word"],
     ['slurm: { options: ["--array=0-9"] }', "must not be an option that the engine gives itself"],
+    // sbatch takes the beginning of a name for the name.
+    ['slurm: { options: ["--comm=x"] }', "or the beginning of one"],
+    ['slurm: { options: ["--hold"] }', "must not be an option that the engine gives itself"],
+    ['slurm: { options: ["--test-only"] }', "must not be an option that the engine gives itself"],
     ["slurm: { partition: a b }", "must be one word"],
     ["slurm: { queue: gpu }", "queue"],
     ["executor: pbs", "must be one of local, slurm"],
@@ -29,6 +34,28 @@ Deno.test("a mistake in what an experiment says of Slurm is shown at its line", 
     assertStringIncludes(unwrapped(stderr), message, entry);
     assert(/experiment\.yaml:13\b/.test(stderr), stderr);
   }
+});
+
+function failuresOf({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "failed" ? [event.message] : []);
+}
+
+function notesOf({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "note" ? [event.message] : []);
+}
+
+const ONE = ["reproduce", "--executor", "slurm", "--json", "--only", "word/ann"];
+
+Deno.test("a job whose comment is changed fails at once, is queued once and cancelled", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("comment", "x");
+  const ended = await project.run(ONE, slurm.variables);
+  assertEquals(ended.code, 1);
+  const [message = ""] = failuresOf(ended);
+  assertStringIncludes(message, 'that of job 1_0 is "x": its comment was changed by');
+  assertEquals(slurm.asked("sbatch").length, 1);
+  assertEquals(slurm.asked("scancel"), ["scancel 1_0"]);
 });
 
 Deno.test("without Slurm a run that asks for it says so, and makes nothing", async () => {

@@ -17,8 +17,13 @@ export interface SlurmJob {
   readonly node: string;
 }
 
-/** All jobs of a user that are this program's: by batch and index. */
-export type Jobs = ReadonlyMap<string, ReadonlyMap<number, SlurmJob>>;
+/** The jobs of a user. */
+export interface Jobs {
+  /** Those that are this program's: by batch and index. */
+  readonly own: ReadonlyMap<string, ReadonlyMap<number, SlurmJob>>;
+  /** The name and the comment of those that are not, by id. */
+  readonly others: ReadonlyMap<string, { readonly name: string; readonly comment: string }>;
+}
 
 /** Slurm's controller does not answer, or not in time: what was asked may have been done even so. */
 export class NoAnswer extends LockstepError {}
@@ -43,12 +48,17 @@ export async function submit(script: string): Promise<string> {
 export async function listJobs(): Promise<Jobs> {
   const text = await ask("squeue", [
     ...["--me", "--array", "--noheader", "--states=all"],
-    "--format=%F|%K|%T|%r|%N|%k",
+    "--format=%F|%K|%T|%r|%N|%j|%k",
   ]);
   const jobs = new Map<string, Map<number, SlurmJob>>();
+  const others = new Map<string, { name: string; comment: string }>();
   for (const line of text.split("\n")) {
-    const [array, index, state, reason, node, comment] = line.split("|");
-    if (!comment?.startsWith(COMMENT) || !/^\d+$/.test(index!)) continue;
+    const [array, index, state, reason, node, name, comment] = line.split("|");
+    if (comment === undefined || !/^\d+$/.test(index!)) continue;
+    if (!comment.startsWith(COMMENT)) {
+      others.set(`${array}_${index}`, { name: name!, comment: comment.trim() });
+      continue;
+    }
     const batch = comment.slice(COMMENT.length).trim();
     if (!jobs.has(batch)) jobs.set(batch, new Map());
     const job = { id: `${array}_${index}`, state: state!, reason: reason!, node: node! };
@@ -56,7 +66,7 @@ export async function listJobs(): Promise<Jobs> {
     // A batch that was submitted twice, since nobody knew of the first: the one that goes on counts.
     if (known === undefined || isOver(known)) jobs.get(batch)!.set(Number(index), job);
   }
-  return jobs;
+  return { own: jobs, others };
 }
 
 /** Cancels jobs. */

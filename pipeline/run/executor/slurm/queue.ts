@@ -40,6 +40,7 @@ import {
   NoAnswer,
   type SlurmJob,
 } from "./programs.ts";
+import { COMMENT } from "./script.ts";
 import type { JobNeeds } from "./settings.ts";
 import { attach, submitAll, type Waiting } from "./submission.ts";
 
@@ -121,7 +122,7 @@ export class SlurmQueue implements Queue {
     const jobs = await listJobs();
     const own = Map.groupBy(this.#waiting.values(), ({ place }) => place?.batch ?? "");
     const ids = [...own].flatMap(([batch, all]) => {
-      const open = [...jobs.get(batch) ?? []].filter(([, job]) => !isOver(job));
+      const open = [...jobs.own.get(batch) ?? []].filter(([, job]) => !isOver(job));
       const ours = open.filter(([index]) => all.some(({ place }) => place!.index === index));
       // A whole array by its one number.
       return ours.length === open.length
@@ -159,10 +160,7 @@ export class SlurmQueue implements Queue {
 
   #noteSilence({ message }: NoAnswer): void {
     if (!this.#isSilent) {
-      this.#options.listener({
-        event: "note",
-        message: `Slurm does not answer: ${message}; jobs go on meanwhile, and it is asked again`,
-      });
+      this.#note(`Slurm does not answer: ${message}; jobs go on meanwhile, and it is asked again`);
     }
     this.#isSilent = true;
     this.#lookAgain({ soon: false });
@@ -213,7 +211,7 @@ export class SlurmQueue implements Queue {
   /** One talk with Slurm: how all jobs are and, if there are such, new ones. */
   async #talk(isSubmitting: boolean): Promise<void> {
     if (!isSubmitting) {
-      this.#look(await listJobs());
+      await this.#look(await listJobs());
       return this.#lookAgain({ soon: this.#isAnyQuiet() });
     }
     // Two runs on one store must not both find that an instance is not queued.
@@ -221,7 +219,7 @@ export class SlurmQueue implements Queue {
     if (!isHeld(lock)) return;
     try {
       const jobs = await listJobs();
-      this.#look(jobs);
+      await this.#look(jobs);
       attach(this.#unsubmitted(), { jobs, batches: this.#batches });
       await this.#submit(this.#unsubmitted());
       this.#lookAgain({ soon: true });
@@ -235,13 +233,18 @@ export class SlurmQueue implements Queue {
   }
 
   /** Takes note of what Slurm knows of the jobs. */
-  #look(jobs: Jobs): void {
+  async #look(jobs: Jobs): Promise<void> {
     this.#isSilent = false;
+    const hopeless: string[] = [];
     for (const waiting of [...this.#waiting.values()]) {
       const { place, job: before, order, watch } = waiting;
       if (place === undefined) continue;
-      const job = jobs.get(place.batch)?.get(place.index);
+      const job = jobs.own.get(place.batch)?.get(place.index);
       if (job) waiting.job = job;
+      else if (this.#isRenamed(waiting, jobs)) {
+        hopeless.push(before!.id);
+        continue;
+      }
       if (job === undefined || isOver(job)) {
         this.#missed(waiting, job).catch(waiting.reject);
         continue;
@@ -252,12 +255,45 @@ export class SlurmQueue implements Queue {
         const progress = this.#batches.progress(place);
         if (progress) watch.progress(progress);
       } else if (before?.state === "RUNNING" && job.state === "PENDING") {
-        this.#options.listener({
-          event: "note",
-          message: `Slurm has queued ${order.instance.name} again (job ${job.id}, ${job.reason})`,
-        });
+        this.#note(`Slurm has queued ${order.instance.name} again (job ${job.id}, ${job.reason})`);
       }
     }
+    await this.#cancelHopeless(hopeless);
+  }
+
+  /** Fails whose job goes on under another comment: it would be taken for lost, and queued again. */
+  #isRenamed(waiting: Waiting, { others }: Jobs): boolean {
+    const { order: { instance }, job, place } = waiting;
+    const other = job && others.get(job.id);
+    // A controller that lost its state may give the number to any job of this user.
+    if (other?.name !== instance.node.name || this.#batches.ending(place!)) return false;
+    const message =
+      `Cannot make ${instance.name}: a Slurm job is known by its comment, ${COMMENT}${
+        place!.batch
+      }, ` +
+      `and that of job ${
+        job!.id
+      } is "${other.comment}": its comment was changed by slurm.options, ` +
+      "scontrol or the cluster's submit plugin; leave it as it is";
+    this.#settle(waiting, { ended: "failed", message });
+    return true;
+  }
+
+  /** Cancels jobs whose failure was reported already. */
+  async #cancelHopeless(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    try {
+      await cancel(ids);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      this.#note(
+        `Slurm jobs not cancelled: ${error.message}; scancel ${ids.join(" ")} cancels them`,
+      );
+    }
+  }
+
+  #note(message: string): void {
+    this.#options.listener({ event: "note", message });
   }
 
   /** A job that ended, or is gone, and has not said how. */

@@ -46,7 +46,7 @@ export function attach(
       const place = { batch, index };
       const waiting = wanted.get(key);
       if (!batches.isOpen(place)) continue;
-      const job = jobs.get(batch)?.get(index);
+      const job = jobs.own.get(batch)?.get(index);
       if (waiting === undefined) {
         if (job && !isOver(job)) continue;
         // It was made while nobody waited, or failed, and nobody ever asked.
