@@ -29,19 +29,21 @@ function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
 /** A run's jobs. */
 export interface SlurmRun {
   readonly queueOf: (instance: Instance) => Queue | undefined;
+  /** Nobody waits for jobs any more, however the run ended. */
+  close(): void;
   /** Says, or asks, what becomes of the jobs that nobody waits for any more. */
   leave(o: { readonly isInterrupted: boolean }): Promise<void>;
 }
 
 /** Queues a run's instances that are to be Slurm jobs. */
-export function openSlurm(
+export async function openSlurm(
   session: Session,
   { root, options, listener }: {
     readonly root: string;
     readonly options: Options;
     readonly listener: Listener;
   },
-): SlurmRun {
+): Promise<SlurmRun> {
   const queue = new SlurmQueue({
     store: session.store,
     workspace: session.store,
@@ -59,9 +61,11 @@ export function openSlurm(
     },
     listener,
   });
+  await queue.open();
   const note = (message: string) => listener({ event: "note", message });
   return {
     queueOf: ({ node }) => isOnSlurm(node, options.executor) ? queue : undefined,
+    close: () => queue.close(),
     async leave({ isInterrupted }) {
       const left = await queue.left();
       if (left.length === 0) return;

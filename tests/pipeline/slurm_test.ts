@@ -40,8 +40,13 @@ function failuresOf({ events }: Ended): string[] {
   return events.flatMap((event) => event.event === "failed" ? [event.message] : []);
 }
 
-function notesOf({ events }: Ended): string[] {
-  return events.flatMap((event) => event.event === "note" ? [event.message] : []);
+/** Waits for an event that needs no certain time. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("it did not come about");
 }
 
 const ONE = ["reproduce", "--executor", "slurm", "--json", "--only", "word/ann"];
@@ -56,6 +61,49 @@ Deno.test("a job whose comment is changed fails at once, is queued once and canc
   assertStringIncludes(message, 'that of job 1_0 is "x": its comment was changed by');
   assertEquals(slurm.asked("sbatch").length, 1);
   assertEquals(slurm.asked("scancel"), ["scancel 1_0"]);
+});
+
+Deno.test("what is forced is executed, whatever jobs without force have made or will find", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  // Two jobs wait, and the run that waits for them is killed.
+  const killed = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  slurm.set("runs");
+  const executed = async () => {
+    const { events } = await project.run([...ONE, "--force", "word/ann"], slurm.variables);
+    return events.filter(({ event }) => event === "executed").length;
+  };
+  assertEquals(await executed(), 1);
+  assertEquals(slurm.asked("sbatch").length, 2);
+  // The first job of all finds the result, and nobody waits.
+  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+  assertEquals(await executed(), 1);
+  assertEquals(slurm.asked("sbatch").length, 3);
+});
+
+Deno.test("what a forced job made while nobody waited does not count for a later --force", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const forced = [...ONE, "--force", "word/ann"];
+  const killed = project.start(forced, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  const script = slurm.scripts(project.path("outputs/store/slurm"))[0]!;
+  const job = await new Deno.Command("bash", {
+    args: [script],
+    env: { SLURM_ARRAY_TASK_ID: "0" },
+  }).output();
+  assert(job.success);
+  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+  assertEquals((await project.run(ONE, slurm.variables)).code, 0);
+  slurm.set("runs");
+  const { events } = await project.run(forced, slurm.variables);
+  assertEquals(events.filter(({ event }) => event === "executed").length, 1);
+  assertEquals(slurm.asked("sbatch").length, 2);
 });
 
 Deno.test("without Slurm a run that asks for it says so, and makes nothing", async () => {

@@ -18,6 +18,8 @@ export interface FakeSlurm {
    */
   set(name: string, text?: string): void;
   unset(name: string): void;
+  /** The scripts of the batches in a folder. */
+  scripts(folder: string): string[];
   /** What squeue prints of all jobs. */
   queue: string;
 }
@@ -44,6 +46,8 @@ export function fakeSlurm(folder: string): FakeSlurm {
     asked: (program) => read("asked").split("\n").filter((line) => line.startsWith(program)),
     set: (name, text = "") => Deno.writeTextFileSync(path(name), text),
     unset: (name) => Deno.removeSync(path(name)),
+    scripts: (folder) =>
+      [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name, "script.sh")),
     get queue() {
       return read("queue");
     },

@@ -42,7 +42,7 @@ import {
 } from "./programs.ts";
 import { COMMENT } from "./script.ts";
 import type { JobNeeds } from "./settings.ts";
-import { attach, submitAll, type Waiting } from "./submission.ts";
+import { attach, submitAll, takeNoteOfMade, type Waiting } from "./submission.ts";
 
 /** How often the store is looked at for jobs that ended. */
 const STORE_MS = 500;
@@ -84,6 +84,17 @@ export class SlurmQueue implements Queue {
   constructor(options: SlurmQueueOptions) {
     this.#options = options;
     this.#batches = new Batches(options.workspace);
+  }
+
+  /** Takes note of what jobs made while no run waited: it is in the store, and a run asks for it there. */
+  async open(): Promise<void> {
+    await this.#batches.open();
+    takeNoteOfMade(this.#batches);
+  }
+
+  /** Waits for no job any more. */
+  close(): void {
+    this.#batches.close();
   }
 
   make(order: QueueOrder, watch: QueueWatch, signal: AbortSignal): Promise<QueueEnding> {
@@ -220,6 +231,7 @@ export class SlurmQueue implements Queue {
     try {
       const jobs = await listJobs();
       await this.#look(jobs);
+      takeNoteOfMade(this.#batches, (key) => this.#waiting.has(key));
       attach(this.#unsubmitted(), { jobs, batches: this.#batches });
       await this.#submit(this.#unsubmitted());
       this.#lookAgain({ soon: true });
