@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { Listener } from "../event.ts";
 import type { Platform } from "../key/platform.ts";
-import { NoAnswer } from "../run/executor/slurm/programs.ts";
+import { NoAnswer, requireSlurm } from "../run/executor/slurm/programs.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
 import { scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
@@ -35,7 +35,11 @@ export interface SlurmRun {
   leave(o: { readonly isInterrupted: boolean }): Promise<void>;
 }
 
-/** Queues a run's instances that are to be Slurm jobs. */
+/**
+ * Queues a run's instances that are to be Slurm jobs.
+ *
+ * @throws {ConfigError} If some are to run, and Slurm cannot be used here.
+ */
 export async function openSlurm(
   session: Session,
   { root, options, listener }: {
@@ -44,6 +48,10 @@ export async function openSlurm(
     readonly listener: Listener;
   },
 ): Promise<SlurmRun> {
+  const isAnyOpen = [...session.decisions].some(([{ node }, { action }]) =>
+    action !== "cached" && isOnSlurm(node, options.executor)
+  );
+  if (isAnyOpen) await requireSlurm();
   const queue = new SlurmQueue({
     store: session.store,
     workspace: session.store,

@@ -106,18 +106,41 @@ Deno.test("what a forced job made while nobody waited does not count for a later
   assertEquals(slurm.asked("sbatch").length, 2);
 });
 
-Deno.test("without Slurm a run that asks for it says so, and makes nothing", async () => {
+Deno.test("where Slurm cannot be used a run that asks for it says so once, and makes nothing", async () => {
   using project = toyProject();
-  const ended = await project.run(["reproduce", "--executor", "slurm", "--json"], {
-    PATH: project.root,
-  });
-  assertEquals(ended.code, 1);
-  const failures = ended.events.flatMap((event) => event.event === "failed" ? [event.message] : []);
-  assertEquals(failures.length, 2);
-  for (const message of failures) {
-    assertStringIncludes(message, "must be installed here, and is not");
-    assertStringIncludes(message, "--executor local");
+  const slurm = fakeSlurm(project.root);
+  slurm.set("scontrol.says", "scontrol: error: DNS SRV lookup failed\nscontrol: fatal: Could not");
+  const bare = (...programs: string[]) => {
+    const folder = Deno.makeTempDirSync({ dir: project.root });
+    for (const name of programs) {
+      Deno.writeTextFileSync(`${folder}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
+    }
+    return { PATH: folder };
+  };
+  const cases = [
+    [bare(), '"squeue" must be installed here, and is not'],
+    [bare("squeue", "sbatch"), '"scontrol" must be installed here, and is not'],
+    [slurm.variables, "its programs must be configured here, and scontrol says"],
+  ] as const;
+  for (const [variables, message] of cases) {
+    const ended = await project.run(["reproduce", "--executor", "slurm", "--json"], variables);
+    assertEquals(ended.code, 2, message);
+    const text = unwrapped(ended.stdout + ended.stderr).replaceAll(`\\"`, `"`);
+    assertEquals(text.split(message).length, 2, text);
+    assertStringIncludes(text, "--executor local");
+    assertEquals(ended.events.filter(({ event }) => event === "started").length, 0);
   }
+});
+
+Deno.test("a controller that does not answer yet is asked again", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("squeue.says", "slurm_load_jobs error: Unable to contact slurm controller");
+  slurm.set("runs");
+  const run = project.start(ONE, slurm.variables);
+  await until(() => slurm.asked("squeue").length >= 2);
+  slurm.unset("squeue.says");
+  assertEquals((await run.output()).code, 0);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {

@@ -26,7 +26,17 @@ export interface Jobs {
 }
 
 /** Slurm's controller does not answer, or not in time: what was asked may have been done even so. */
-export class NoAnswer extends LockstepError {}
+export class NoAnswer extends LockstepError {
+  /** Whether Slurm's programs are not configured here: asking again is of no use. */
+  readonly isUnconfigured: boolean;
+
+  constructor(message: string, { isUnconfigured }: { readonly isUnconfigured: boolean }) {
+    super(message);
+    this.isUnconfigured = isUnconfigured;
+  }
+}
+
+const UNCONFIGURED = /\bfatal\b|configuration source|cannot stat file/i;
 
 const SILENCE = new RegExp(
   "unable to contact|connect(ion)? (failure|refused)|timed out|temporarily unable|send/recv|" +
@@ -81,6 +91,26 @@ export async function maxArraySize(): Promise<number> {
   return Math.max(1, Number(size ?? 1) - 1);
 }
 
+/**
+ * Refuses a machine on which Slurm cannot be used. A controller that does not answer may do so later.
+ *
+ * @throws {ConfigError} If its programs are not here, or are not configured.
+ */
+export async function requireSlurm(): Promise<void> {
+  try {
+    await listJobs();
+    await maxArraySize();
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    if (!error.isUnconfigured) return;
+    throw new ConfigError(
+      `Cannot use Slurm: its programs must be configured here, and ${error.message}; run where squeue ` +
+        "lists jobs, set SLURM_CONF, or give --executor local",
+      { cause: error },
+    );
+  }
+}
+
 const OVER = new Set([
   ...["BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY"],
   ...["PREEMPTED", "REVOKED", "TIMEOUT"],
@@ -129,5 +159,6 @@ async function ask(program: string, args: readonly string[]): Promise<string> {
   const said = errors!.trim().split("\n").at(-1)!.replace(/^\w+: (error: )?/, "");
   const message = `${program} says "${said}"`;
   const isRefusal = program === "sbatch" && !SILENCE.test(errors!);
-  throw isRefusal ? new LockstepError(message) : new NoAnswer(message);
+  if (isRefusal) throw new LockstepError(message);
+  throw new NoAnswer(message, { isUnconfigured: UNCONFIGURED.test(errors!) });
 }
