@@ -40,6 +40,10 @@ function failuresOf({ events }: Ended): string[] {
   return events.flatMap((event) => event.event === "failed" ? [event.message] : []);
 }
 
+function notesOf({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "note" ? [event.message] : []);
+}
+
 /** Waits for an event that needs no certain time. */
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
@@ -141,6 +145,44 @@ Deno.test("a controller that does not answer yet is asked again", async () => {
   await until(() => slurm.asked("squeue").length >= 2);
   slurm.unset("squeue.says");
   assertEquals((await run.output()).code, 0);
+});
+
+Deno.test("a job that will never begin fails with Slurm's reason, and is cancelled", async () => {
+  for (const reason of ["PartitionTimeLimit", "BadConstraints", "DependencyNeverSatisfied"]) {
+    using project = toyProject();
+    const slurm = fakeSlurm(project.root);
+    slurm.set("reason", reason);
+    const ended = await project.run([...ONE.slice(0, -1), "word/*"], slurm.variables);
+    assertEquals(ended.code, 1);
+    const failures = failuresOf(ended);
+    assertEquals(failures.length, 2);
+    for (const message of failures) assertStringIncludes(message, `never will, ${reason};`);
+    assertEquals(slurm.asked("scancel"), ["scancel 1_0 1_1"]);
+  }
+});
+
+Deno.test("why an array waits is said once, unless it is a reason that all jobs have", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("reason", "JobHeldUser");
+  const run = project.start([...ONE.slice(0, -1), "word/*"], slurm.variables);
+  // Each look comes after the last one's notes.
+  const looks = async (more: number) => {
+    const before = slurm.asked("squeue").length;
+    await until(() => slurm.asked("squeue").length >= before + more);
+  };
+  await until(() => slurm.queue !== "");
+  await looks(2);
+  slurm.queue = slurm.queue.replaceAll("JobHeldUser", "Resources");
+  await looks(1);
+  run.kill("SIGINT");
+  const { stdout } = await run.output();
+  const text = new TextDecoder().decode(stdout);
+  const events = text.trim().split("\n").map((line) => JSON.parse(line));
+  const notes = notesOf({ events } as unknown as Ended).filter((note) => note.includes("waits"));
+  assertEquals(notes.filter((note) => /^Slurm job \d+ waits/.test(note)), [
+    "Slurm job 1 waits: JobHeldUser",
+  ]);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {

@@ -29,7 +29,7 @@ import {
   type QueueWatch,
 } from "../../queue.ts";
 import { Batches, type JobEnding } from "./batches.ts";
-import { whyEnded } from "./endings.ts";
+import { whatWaitingMeans, whyEnded, whyNever } from "./endings.ts";
 import type { RunFacts } from "./order.ts";
 import {
   cancel,
@@ -79,6 +79,8 @@ export class SlurmQueue implements Queue {
   #pauseMs = LOOK_MS.first;
   #talking: Promise<void> | undefined;
   #isSilent = false;
+  /** What was said of arrays that wait. */
+  readonly #saidWaits = new Set<string>();
   #maxArray: number | undefined;
 
   constructor(options: SlurmQueueOptions) {
@@ -269,6 +271,7 @@ export class SlurmQueue implements Queue {
       } else if (before?.state === "RUNNING" && job.state === "PENDING") {
         this.#note(`Slurm has queued ${order.instance.name} again (job ${job.id}, ${job.reason})`);
       }
+      if (job.state === "PENDING" && this.#isHopeless(waiting, job)) hopeless.push(job.id);
     }
     await this.#cancelHopeless(hopeless);
   }
@@ -289,6 +292,22 @@ export class SlurmQueue implements Queue {
       "scontrol or the cluster's submit plugin; leave it as it is";
     this.#settle(waiting, { ended: "failed", message });
     return true;
+  }
+
+  /** Fails whose job will never begin, and says why one waits that perhaps will not. */
+  #isHopeless(waiting: Waiting, job: SlurmJob): boolean {
+    const means = whatWaitingMeans(job);
+    if (means === "never") {
+      const message = whyNever(job, waiting.order.instance.node.stage.name);
+      this.#settle(waiting, { ended: "failed", message });
+      return true;
+    }
+    const said = `Slurm job ${job.id.split("_")[0]} waits: ${job.reason}`;
+    if (means === "seen" && !this.#saidWaits.has(said)) {
+      this.#saidWaits.add(said);
+      this.#note(said);
+    }
+    return false;
   }
 
   /** Cancels jobs whose failure was reported already. */
