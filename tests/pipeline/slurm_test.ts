@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { explain } from "../../pipeline/errors.ts";
 import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
 import { fakeSlurm } from "../rig/fake_slurm.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
@@ -183,6 +184,27 @@ Deno.test("why an array waits is said once, unless it is a reason that all jobs 
   assertEquals(notes.filter((note) => /^Slurm job \d+ waits/.test(note)), [
     "Slurm job 1 waits: JobHeldUser",
   ]);
+});
+
+Deno.test("what sbatch refuses is reported in its own words, all of them", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set(
+    "sbatch.says",
+    "sbatch: unrecognized option '--nope'\nsbatch: error: Invalid option\nTry \"sbatch --help\" for more\n",
+  );
+  const [message = ""] = failuresOf(await project.run(ONE, slurm.variables));
+  assertStringIncludes(message, `sbatch says "unrecognized option '--nope'; Invalid option"`);
+});
+
+Deno.test("a job's failure that says what to do about a full disk says it once", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const full = explain(new Error("No space left on device (os error 28): write"));
+  // In the place of the job, which would have to fill a disk.
+  slurm.set("ending", JSON.stringify({ ended: "failed", message: full }));
+  const failures = failuresOf(await project.run(ONE, slurm.variables));
+  assertEquals(failures, [full]);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {

@@ -13,7 +13,7 @@ export interface FakeSlurm {
   /** What was asked, `sbatch`, `scancel 1_0`, in this order. */
   asked(program: string): string[];
   /**
-   * Says what becomes of jobs that are submitted from now on: `runs`: each is run at once; `reason`: why
+   * Says what becomes of jobs that are submitted from now on: `runs`: each is run at once; `ending`: how each says that it ended; `reason`: why
    * one waits; `comment`: what it has instead of its own; `NAME.says`: what that program prints before it fails.
    */
   set(name: string, text?: string): void;
@@ -67,6 +67,9 @@ for index in $(seq 0 "$last"); do
   if [ -f runs ]; then
     SLURM_ARRAY_TASK_ID=$index bash "$script" > "$(dirname "$script")/$index.txt" 2>&1
     state=COMPLETED
+  elif [ -f ending ]; then
+    cp ending "$(dirname "$script")/$index.ended.json"
+    state=FAILED
   else state=PENDING; fi
   echo "$id|$index|$state|$(cat reason 2>/dev/null || echo Priority)||$(of job-name)|$comment" >> queue
 done

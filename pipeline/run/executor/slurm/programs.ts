@@ -156,9 +156,15 @@ async function ask(program: string, args: readonly string[]): Promise<string> {
     new TextDecoder().decode(bytes)
   );
   if (ended.success) return text!;
-  const said = errors!.trim().split("\n").at(-1)!.replace(/^\w+: (error: )?/, "");
-  const message = `${program} says "${said}"`;
+  const message = `${program} says "${wordsOf(errors!)}"`;
   const isRefusal = program === "sbatch" && !SILENCE.test(errors!);
   if (isRefusal) throw new LockstepError(message);
   throw new NoAnswer(message, { isUnconfigured: UNCONFIGURED.test(errors!) });
+}
+
+/** What a program printed of its failure, on one line: without its name, and how to ask for help. */
+function wordsOf(errors: string): string {
+  return errors.split("\n").map((line) => line.trim().replace(/^\w+: /, ""))
+    .map((line) => line.replace(/^(error|fatal): /, ""))
+    .filter((line) => line !== "" && !line.startsWith("Try ")).join("; ");
 }
