@@ -6,7 +6,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { explain } from "../../pipeline/errors.ts";
 import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
-import { fakeSlurm } from "../rig/fake_slurm.ts";
+import { CacheServer } from "../rig/cache_server.ts";
+import { type FakeSlurm, fakeSlurm } from "../rig/fake_slurm.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
@@ -54,6 +55,18 @@ async function until(holds: () => boolean): Promise<void> {
   throw new Error("it did not come about");
 }
 
+/** Runs the one job that is queued. */
+async function runJob(project: TestProject, slurm: FakeSlurm): Promise<void> {
+  const [script = ""] = slurm.scripts(project.path("outputs/store/slurm"));
+  const { success } = await new Deno.Command("bash", {
+    args: [script],
+    env: { SLURM_ARRAY_TASK_ID: "0" },
+    stdout: "null",
+  }).output();
+  assert(success);
+  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+}
+
 const ONE = ["reproduce", "--executor", "slurm", "--json", "--only", "word/ann"];
 
 Deno.test("a job whose comment is changed fails at once, is queued once and cancelled", async () => {
@@ -97,13 +110,7 @@ Deno.test("what a forced job made while nobody waited does not count for a later
   await until(() => slurm.queue !== "");
   killed.kill("SIGKILL");
   await killed.output();
-  const script = slurm.scripts(project.path("outputs/store/slurm"))[0]!;
-  const job = await new Deno.Command("bash", {
-    args: [script],
-    env: { SLURM_ARRAY_TASK_ID: "0" },
-  }).output();
-  assert(job.success);
-  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+  await runJob(project, slurm);
   assertEquals((await project.run(ONE, slurm.variables)).code, 0);
   slurm.set("runs");
   const { events } = await project.run(forced, slurm.variables);
@@ -205,6 +212,33 @@ Deno.test("a job's failure that says what to do about a full disk says it once",
   slurm.set("ending", JSON.stringify({ ended: "failed", message: full }));
   const failures = failuresOf(await project.run(ONE, slurm.variables));
   assertEquals(failures, [full]);
+});
+
+Deno.test("with --push what jobs made while the run was away is uploaded, and nothing unlike", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const killed = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  await runJob(project, slurm);
+  await using server = new CacheServer();
+  const push = ["--cache", server.url, "--push"];
+  assertEquals((await project.run([...ONE, ...push], slurm.variables)).code, 0);
+  assertEquals(server.count("PUT", "/ac/"), 1);
+  // A job that made something else than the store has.
+  await using other = new CacheServer();
+  slurm.set(
+    "ending",
+    JSON.stringify({
+      ended: "made",
+      pinned: [],
+      unlike: [{ what: "output", name: "text", first: "a", again: "b" }],
+    }),
+  );
+  const forced = [...ONE, "--cache", other.url, "--push", "--force", "word/ann"];
+  assertEquals((await project.run(forced, slurm.variables)).code, 1);
+  assertEquals(other.count("PUT", "/ac/"), 0);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {

@@ -62,7 +62,7 @@ export interface SlurmQueueOptions {
   readonly workspace: Workspace;
   readonly facts: RunFacts;
   readonly needsOf: (instance: Instance) => JobNeeds;
-  /** Called with each key that a job made. */
+  /** Called with each key that a job made, unless an earlier result is unlike it. */
   readonly onMade: (key: Sha256) => Promise<void>;
   readonly listener: Listener;
 }
@@ -91,7 +91,7 @@ export class SlurmQueue implements Queue {
   /** Takes note of what jobs made while no run waited: it is in the store, and a run asks for it there. */
   async open(): Promise<void> {
     await this.#batches.open();
-    takeNoteOfMade(this.#batches);
+    for (const key of takeNoteOfMade(this.#batches)) await this.#options.onMade(key);
   }
 
   /** Waits for no job any more. */
@@ -206,7 +206,9 @@ export class SlurmQueue implements Queue {
     const { order, watch, resolve, place } = waiting;
     if (ending.ended === "made") {
       watch.started();
-      resolve(this.#options.onMade(order.key).then(() => ending));
+      // What is unlike an earlier result is for no one else.
+      const noted = ending.unlike.length > 0 ? Promise.resolve() : this.#options.onMade(order.key);
+      resolve(noted.then(() => ending));
     } else if (ending.ended !== "failed") resolve(ending);
     else this.#fail(waiting, ending.message);
     this.#waiting.delete(order.key);
@@ -233,7 +235,8 @@ export class SlurmQueue implements Queue {
     try {
       const jobs = await listJobs();
       await this.#look(jobs);
-      takeNoteOfMade(this.#batches, (key) => this.#waiting.has(key));
+      const made = takeNoteOfMade(this.#batches, (key) => this.#waiting.has(key));
+      for (const key of made) await this.#options.onMade(key);
       attach(this.#unsubmitted(), { jobs, batches: this.#batches });
       await this.#submit(this.#unsubmitted());
       this.#lookAgain({ soon: true });
