@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
@@ -14,7 +15,6 @@ import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { readNamed, tagNames } from "../store/tags.ts";
 import { suggestion } from "../suggestion.ts";
-import { counted } from "./cache.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore, outputsFolder } from "./session.ts";
@@ -57,7 +57,9 @@ export async function bundle(project: Project, options: Options, print: Print): 
       return;
     }
     print(
-      `${name}: ${Object.keys(run.keys).length} instances, ${megabytes(bytes)}, sha256\n${digest}`,
+      `${name}: ${counted(Object.keys(run.keys).length, "instance")}, ${
+        megabytes(bytes)
+      }, sha256\n${digest}`,
     );
     if (left > 0) {
       const size = megabytes(bundled.leftOutBytes);

@@ -4,6 +4,7 @@
  * @module
  */
 import { resolve } from "node:path";
+import { counted } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
 import { megabytes } from "../files.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
@@ -82,9 +83,4 @@ export async function settleCache(
     parts.push(`${counted(failed, "result")} could not be put there; "push" tries again`);
   }
   return parts.length === 0 ? undefined : `cache ${cache.name}: ${parts.join("; ")}`;
-}
-
-/** A number of things. */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { dirname, join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
@@ -56,7 +57,7 @@ export async function exportRun(project: Project, options: Options, print: Print
       print(JSON.stringify({ event: "exported", run: run.name, tag, format, path: to }));
     } else {
       const of = tag === undefined ? run.name : `${run.name}, tag ${tag}`;
-      print(`wrote ${to}: ${format} of ${of}, ${run.instances.length} instances`);
+      print(`wrote ${to}: ${format} of ${of}, ${counted(run.instances.length, "instance")}`);
     }
   } finally {
     store.close();

@@ -185,7 +185,10 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
   }
   const ended = { ...outcome, failedKeys: progress.failedKeys };
   const accepted = await acceptedNote(session, outcome.results, options);
-  if (accepted !== undefined) listener({ event: "note", message: accepted });
+  if (accepted !== undefined) {
+    const message = `${accepted}, and marked in the report's header; no lock is written`;
+    listener({ event: "note", message });
+  }
   const agrees = await finish(session, ended, { project, options, listener });
   const { failed, unlike } = outcome;
   return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };

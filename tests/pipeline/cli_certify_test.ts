@@ -126,3 +126,26 @@ Deno.test("a certificate that was altered, or says it is of what it is not, is f
   assertEquals((await project.run(["audit", "--repair"])).code, 0);
   assertEquals((await project.run(["audit"])).code, 0);
 });
+
+Deno.test("an execution that takes longer than its stage's time fails, as it does in a run", async () => {
+  using project = toyProject();
+  const experiment = "experiments/toy/experiment.yaml";
+  project.edit(experiment, "params: { seed: $seed }", "params: { seed: $seed, delayMs: 500 }");
+  assertEquals((await project.run(["reproduce", "--only", "steps/ann/1"])).code, 0);
+  const each = "    each: [name, seed]\n";
+  project.edit(experiment, each, `${each}    resources: { time: 1s }\n`);
+  const { code, stdout, stderr } = await project.run(["certify", "steps/ann/1"]);
+  assertEquals(code, 1, stdout + stderr);
+  assertStringIncludes(
+    unwrapped(stdout + stderr),
+    "Cannot finish steps/ann/1: it may take no longer than the time of its stage's resources, 1 s",
+  );
+});
+
+Deno.test("one of a thing is counted as one", async () => {
+  using project = toyProject();
+  const one = ["--only", "word/ann"];
+  assertStringIncludes((await project.run(["plan", ...one])).stdout, ": 1 instance, 0 up to date");
+  const { stdout } = await project.run(["reproduce", "--jobs", "1", ...one]);
+  assertStringIncludes(stdout, "1 instance on 1 job");
+});

@@ -10,6 +10,7 @@ import { auditStore } from "../../pipeline/views/audit.ts";
 import { CacheServer } from "../rig/cache_server.ts";
 import { onDevice } from "../rig/device.ts";
 import { projectAt, type ReproducedHere, reproduceHere } from "../rig/in_process.ts";
+import { measuringProject } from "../rig/measuring.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 /** One line of `gc --json`. */
@@ -111,6 +112,22 @@ Deno.test("gc keeps what runs, tags and locks need, and whatever that came from"
   assertEquals((await project.run(["tag", "second", "--delete"])).code, 0);
   assertEquals((await project.run(["tag"])).stdout, "no tags\n");
   assertEquals((await gc(project)).items.filter(({ kind }) => kind === "trace").length, 5);
+});
+
+Deno.test("gc keeps the measured results that a lock names by their recipes, and no others", async () => {
+  using project = measuringProject();
+  assertEquals((await project.executed()).length, 19);
+  const set = async (times: number) => {
+    const ended = await project.run(["reproduce", "--set", `time.times=${times}`]);
+    assertEquals(ended.code, 0, ended.stderr);
+  };
+  await set(4);
+  await set(5);
+  const { items } = await gc(project, "--delete");
+  // Six times, their list, its chart and the report are of the second run, which neither record nor lock names.
+  assertEquals(items.filter(({ kind }) => kind === "trace").length, 9);
+  await audited(project);
+  assertEquals(await project.executed(), []);
 });
 
 Deno.test("a tag has a plain name, is of a run that there is, and replaces none unless asked", async () => {
