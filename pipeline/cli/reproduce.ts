@@ -159,7 +159,7 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
   const { root } = project;
   const isSlurmed = session.graph.some(({ node }) => isOnSlurm(node, options.executor));
   const slurm = isSlurmed
-    ? (await import("./slurm.ts")).openSlurm(session, { root, options, listener })
+    ? await (await import("./slurm.ts")).openSlurm(session, { root, options, listener })
     : undefined;
   const outcome = await runGraph(session, {
     root,
@@ -171,8 +171,10 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
     keepPins: !options.locked,
     listener,
     signal,
-  });
-  await slurm?.leave({ isInterrupted: signal.aborted });
+  }).then(async (ended) => {
+    await slurm?.leave({ isInterrupted: signal.aborted });
+    return ended;
+  }).finally(() => slurm?.close());
   if (signal.aborted) {
     listener(progress.interrupted(session));
     // What an interruption cut short did not fail.

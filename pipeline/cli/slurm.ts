@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { Listener } from "../event.ts";
 import type { Platform } from "../key/platform.ts";
-import { NoAnswer } from "../run/executor/slurm/programs.ts";
+import { NoAnswer, requireSlurm } from "../run/executor/slurm/programs.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
 import { requireNameable, scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
@@ -31,20 +31,32 @@ export function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
 /** A run's jobs. */
 export interface SlurmRun {
   readonly queueOf: (instance: Instance) => Queue | undefined;
+  /** Nobody waits for jobs any more, however the run ended. */
+  close(): void;
   /** Says, or asks, what becomes of the jobs that nobody waits for any more. */
   leave(o: { readonly isInterrupted: boolean }): Promise<void>;
 }
 
-/** Queues a run's instances that are to be Slurm jobs. */
-export function openSlurm(
+/**
+ * Queues a run's instances that are to be Slurm jobs.
+ *
+ * @throws {ConfigError} If some are to run, and Slurm cannot be used here.
+ */
+export async function openSlurm(
   session: Session,
   { root, options, listener }: {
     readonly root: string;
     readonly options: Options;
     readonly listener: Listener;
   },
-): SlurmRun {
-  requireNameable(session.store.root);
+): Promise<SlurmRun> {
+  const isAnyOpen = [...session.decisions].some(([{ node }, { action }]) =>
+    action !== "cached" && isOnSlurm(node, options.executor)
+  );
+  if (isAnyOpen) {
+    requireNameable(session.store.root);
+    await requireSlurm();
+  }
   const queue = new SlurmQueue({
     store: session.store,
     workspace: session.store,
@@ -62,9 +74,11 @@ export function openSlurm(
     },
     listener,
   });
+  await queue.open();
   const note = (message: string) => listener({ event: "note", message });
   return {
     queueOf: ({ node }) => isOnSlurm(node, options.executor) ? queue : undefined,
+    close: () => queue.close(),
     async leave({ isInterrupted }) {
       const left = await queue.left();
       if (left.length === 0) return;

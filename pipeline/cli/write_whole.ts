@@ -23,23 +23,51 @@ export async function writeWhole<T>(
 ): Promise<T> {
   const target = resolve(path);
   const beside = join(dirname(target), `.${basename(target)}.${crypto.randomUUID()}`);
+  const mark = `${beside}${MARK}`;
+  let held: Deno.FsFile | undefined;
   const clear = () => {
     if (lookAt(beside)) Deno.removeSync(beside, { recursive: true });
+    if (held !== undefined) Deno.removeSync(mark);
+    held?.close();
+    held = undefined;
   };
   // Where an interruption ends the process.
   globalThis.addEventListener("unload", clear);
   try {
     Deno.mkdirSync(dirname(target), { recursive: true });
+    removeAbandoned(target);
+    held = Deno.openSync(mark, { write: true, createNew: true });
+    held.lockSync(true);
     const made = await make(beside);
     put(beside, target);
     return made;
   } catch (error) {
-    clear();
     throw explained(path, error);
   } finally {
+    clear();
     globalThis.removeEventListener("unload", clear);
   }
 }
+
+/** What the name of a file ends with whose lock says that what is beside it is still being made. */
+const MARK = ".writing";
+
+/** Removes what processes that were killed left beside a path: nobody holds the lock of its mark. */
+function removeAbandoned(target: string): void {
+  const [folder, start] = [dirname(target), `.${basename(target)}.`];
+  for (const { name } of Deno.readDirSync(folder)) {
+    const id = name.startsWith(start) ? name.slice(start.length) : "";
+    const path = join(folder, name);
+    if (!MARK_NAME.test(id) || lookAt(path)?.kind !== "a file") continue;
+    using file = Deno.openSync(path, { write: true });
+    if (!file.tryLockSync(true)) continue;
+    const beside = path.slice(0, -MARK.length);
+    if (lookAt(beside)) Deno.removeSync(beside, { recursive: true });
+    Deno.removeSync(path);
+  }
+}
+
+const MARK_NAME = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.writing$/;
 
 /** {@linkcode writeWhole} for a text that is there already. */
 export async function writeWholeText(path: string, text: string): Promise<void> {

@@ -11,14 +11,23 @@ const word = z.string().max(200).regex(
   "must be one word of letters, digits and .+/:@=,-_",
 );
 
-/** Options of sbatch that are the engine's own, or that would change what an array of jobs is. */
-const OWN =
-  /^--(array|chdir|comment|dependency|error|export|input|job-name|nodes|ntasks|output|open-mode|parsable|requeue|no-requeue|wait|wrap)(=|$)/;
+/** Options of sbatch that are the engine's own, or with which it would not queue what is asked for. */
+const OWN = [
+  ...["array", "chdir", "comment", "dependency", "error", "export", "input", "job-name", "nodes"],
+  ...["ntasks", "output", "open-mode", "parsable", "requeue", "no-requeue", "wait", "wrap"],
+  ...["clusters", "help", "hold", "test-only", "usage", "version"],
+];
+
+/** Whether sbatch takes it for one of these: it takes the beginning of a name for the name. */
+function isOwn(option: string): boolean {
+  const name = option.slice(2).split("=")[0]!;
+  return OWN.some((own) => own.startsWith(name));
+}
 
 const option = z.string().max(200).regex(/^--[a-z][\w-]*(=[\w.+/:@=,%&|*()[\]-]+)?$/, {
   message: "must be a long option of sbatch in one word, --qos=low",
-}).refine((text) => !OWN.test(text), {
-  message: "must not be an option that the engine gives itself",
+}).refine((text) => !isOwn(text), {
+  message: "must not be an option that the engine gives itself, or the beginning of one",
 });
 
 /** `slurm` of an experiment and of a stage. */

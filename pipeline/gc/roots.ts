@@ -68,7 +68,7 @@ export function readRoots({ root, workspace, latest, traces }: RootsPlace): Root
     locks: new Map(
       lockNames(root).map((name) => [name, lockedKeys(readWhole(root, name), traces)]),
     ),
-    orders: [...new Batches(strict).open()],
+    orders: [...new Batches(strict).openOrders()],
     published: [
       readPublications(strict),
       ...[...readEndings(strict).values()].map(({ files }) => files),

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { StageError } from "../errors.ts";
+import { LockstepError } from "../errors.ts";
 import type { Unlike } from "../event.ts";
 import type { Bundle } from "../key/bundle_format.ts";
 import type { Sha256 } from "../key/hash.ts";
@@ -51,8 +51,8 @@ export type QueueEnding =
   /** What some upstream instances made is missing or damaged. */
   | { readonly ended: "damaged"; readonly upstream: readonly string[] };
 
-/** An instance that failed where it was made. */
-export class QueueFailure extends StageError {
+/** An instance that failed where it was made: the message was explained there. */
+export class QueueFailure extends LockstepError {
   readonly key: Sha256;
   /** The last lines that it printed. */
   readonly output: readonly string[];

@@ -98,6 +98,19 @@ export async function isLocked(folder: string, name: string): Promise<boolean> {
   return !free;
 }
 
+/** As {@linkcode isLocked}, for who may not wait. */
+export function isLockedNow(folder: string, name: string): boolean {
+  const path = join(folder, name);
+  if (lookAt(path)?.kind !== "a file") return false;
+  try {
+    using file = Deno.openSync(path);
+    return !file.tryLockSync(false);
+  } catch (error) {
+    if (isNothing(error)) return false;
+    throw error;
+  }
+}
+
 function readOwner(path: string): Owner {
   try {
     return JSON.parse(Deno.readTextFileSync(path));

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
+import { writeWholeText } from "../../pipeline/cli/write_whole.ts";
 import type { Event } from "../../pipeline/event.ts";
 import { entriesBelow } from "../../pipeline/files.ts";
 import { isLocked } from "../../pipeline/store/mutex.ts";
@@ -213,6 +214,37 @@ Deno.test("Ctrl-C in the middle of a file that was asked for leaves nothing of i
   child.kill("SIGINT");
   assertEquals((await finish(child)).code, 130);
   assertEquals([...Deno.readDirSync(folder)], []);
+});
+
+Deno.test("what a killed process left beside a file is removed by the next, and a live one's is not", async () => {
+  const folder = temporaryFolder(), path = `${folder}/file`;
+  const module = new URL("../../pipeline/cli/write_whole.ts", import.meta.url).href;
+  const code = `
+    import { writeWhole } from "${module}";
+    await writeWhole(${JSON.stringify(path)}, async (beside) => {
+      Deno.writeTextFileSync(beside, "half");
+      console.log("written");
+      await new Promise((resolve) => setTimeout(resolve, 100_000));
+    });`;
+  const url = `data:application/typescript,${encodeURIComponent(code)}`;
+  const args = ["run", "-A", "--quiet", "--no-lock", url];
+  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
+    .spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  reader.releaseLock();
+  const names = () => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  const others = names();
+  assertEquals(others.length, 2);
+  // A user's, of another name.
+  Deno.writeTextFileSync(`${folder}/.file.mine.writing`, "mine");
+  await writeWholeText(path, "one");
+  assertEquals(names(), [...others, ".file.mine.writing", "file"].sort());
+  child.kill("SIGKILL");
+  await finish(child);
+  await writeWholeText(path, "two");
+  assertEquals(names(), [".file.mine.writing", "file"]);
+  assertEquals(Deno.readTextFileSync(path), "two");
 });
 
 Deno.test("what an interrupted run finished goes where it is asked for", async () => {

@@ -6,14 +6,17 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { jobNeedsOf } from "../../pipeline/cli/slurm.ts";
+import { explain } from "../../pipeline/errors.ts";
+import { lookAt } from "../../pipeline/files.ts";
 import type { Platform } from "../../pipeline/key/platform.ts";
 import type { Instance } from "../../pipeline/plan/graph.ts";
+import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
 import type { Stage } from "../../pipeline/stage.ts";
 import { holdForRepair } from "../../pipeline/store/run_lock.ts";
-import { lookAt } from "../../pipeline/files.ts";
-import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
+import { CacheServer } from "../rig/cache_server.ts";
 import { type DetachedJob, detachedJob } from "../rig/detached_job.ts";
-import { type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+import { type FakeSlurm, fakeSlurm } from "../rig/fake_slurm.ts";
+import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
 
@@ -25,6 +28,10 @@ Deno.test("a mistake in what an experiment says of Slurm is shown at its line", 
   const cases = [
     ["slurm: { options: [-p gpu] }", "a long option of sbatch in one word"],
     ['slurm: { options: ["--array=0-9"] }', "must not be an option that the engine gives itself"],
+    // sbatch takes the beginning of a name for the name.
+    ['slurm: { options: ["--comm=x"] }', "or the beginning of one"],
+    ['slurm: { options: ["--hold"] }', "must not be an option that the engine gives itself"],
+    ['slurm: { options: ["--test-only"] }', "must not be an option that the engine gives itself"],
     ["slurm: { partition: a b }", "must be one word"],
     ["slurm: { queue: gpu }", "queue"],
     ["executor: pbs", "must be one of local, slurm"],
@@ -39,18 +46,210 @@ Deno.test("a mistake in what an experiment says of Slurm is shown at its line", 
   }
 });
 
-Deno.test("without Slurm a run that asks for it says so, and makes nothing", async () => {
-  using project = toyProject();
-  const ended = await project.run(["reproduce", "--executor", "slurm", "--json"], {
-    PATH: project.root,
-  });
-  assertEquals(ended.code, 1);
-  const failures = ended.events.flatMap((event) => event.event === "failed" ? [event.message] : []);
-  assertEquals(failures.length, 2);
-  for (const message of failures) {
-    assertStringIncludes(message, "must be installed here, and is not");
-    assertStringIncludes(message, "--executor local");
+function failuresOf({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "failed" ? [event.message] : []);
+}
+
+function notesOf({ events }: Ended): string[] {
+  return events.flatMap((event) => event.event === "note" ? [event.message] : []);
+}
+
+/** Waits for an event that needs no certain time, as long as a process goes on where one is given. */
+async function until(holds: () => boolean, ended?: Promise<unknown>): Promise<void> {
+  let hasEnded = false;
+  ended?.then(() => hasEnded = true);
+  for (let tries = 0; tries < 1200; tries++) {
+    if (holds()) return;
+    assert(!hasEnded, "the process has ended");
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
+  throw new Error("it did not come about");
+}
+
+/** Runs the one job that is queued. */
+async function runJob(project: TestProject, slurm: FakeSlurm): Promise<void> {
+  const [script = ""] = slurm.scripts(project.path("outputs/store/slurm"));
+  const { success } = await new Deno.Command("bash", {
+    args: [script],
+    env: { SLURM_ARRAY_TASK_ID: "0" },
+    stdout: "null",
+  }).output();
+  assert(success);
+  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+}
+
+const ONE = ["reproduce", "--executor", "slurm", "--json", "--only", "word/ann"];
+
+Deno.test("a job whose comment is changed fails at once, is queued once and cancelled", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("comment", "x");
+  const ended = await project.run(ONE, slurm.variables);
+  assertEquals(ended.code, 1);
+  const [message = ""] = failuresOf(ended);
+  assertStringIncludes(message, 'that of job 1_0 is "x": its comment was changed by');
+  assertEquals(slurm.asked("sbatch").length, 1);
+  assertEquals(slurm.asked("scancel"), ["scancel 1_0"]);
+});
+
+Deno.test("what is forced is executed, whatever jobs without force have made or will find", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  // Two jobs wait, and the run that waits for them is killed.
+  const killed = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  slurm.set("runs");
+  const executed = async () => {
+    const { events } = await project.run([...ONE, "--force", "word/ann"], slurm.variables);
+    return events.filter(({ event }) => event === "executed").length;
+  };
+  assertEquals(await executed(), 1);
+  assertEquals(slurm.asked("sbatch").length, 2);
+  // The first job of all finds the result, and nobody waits.
+  slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
+  assertEquals(await executed(), 1);
+  assertEquals(slurm.asked("sbatch").length, 3);
+});
+
+Deno.test("what a forced job made while nobody waited does not count for a later --force", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const forced = [...ONE, "--force", "word/ann"];
+  const killed = project.start(forced, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  await runJob(project, slurm);
+  assertEquals((await project.run(ONE, slurm.variables)).code, 0);
+  slurm.set("runs");
+  const { events } = await project.run(forced, slurm.variables);
+  assertEquals(events.filter(({ event }) => event === "executed").length, 1);
+  assertEquals(slurm.asked("sbatch").length, 2);
+});
+
+Deno.test("where Slurm cannot be used a run that asks for it says so once, and makes nothing", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("scontrol.says", "scontrol: error: DNS SRV lookup failed\nscontrol: fatal: Could not");
+  const bare = (...programs: string[]) => {
+    const folder = Deno.makeTempDirSync({ dir: project.root });
+    for (const name of programs) {
+      Deno.writeTextFileSync(`${folder}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
+    }
+    return { PATH: folder };
+  };
+  const cases = [
+    [bare(), '"squeue" must be installed here, and is not'],
+    [bare("squeue", "sbatch"), '"scontrol" must be installed here, and is not'],
+    [slurm.variables, "its programs must be configured here, and scontrol says"],
+  ] as const;
+  for (const [variables, message] of cases) {
+    const ended = await project.run(["reproduce", "--executor", "slurm", "--json"], variables);
+    assertEquals(ended.code, 2, message);
+    const text = unwrapped(ended.stdout + ended.stderr).replaceAll(`\\"`, `"`);
+    assertEquals(text.split(message).length, 2, text);
+    assertStringIncludes(text, "--executor local");
+    assertEquals(ended.events.filter(({ event }) => event === "started").length, 0);
+  }
+});
+
+Deno.test("a controller that does not answer yet is asked again", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("squeue.says", "slurm_load_jobs error: Unable to contact slurm controller");
+  slurm.set("runs");
+  const run = project.start(ONE, slurm.variables);
+  await until(() => slurm.asked("squeue").length >= 2);
+  slurm.unset("squeue.says");
+  assertEquals((await run.output()).code, 0);
+});
+
+Deno.test("a job that will never begin fails with Slurm's reason, and is cancelled", async () => {
+  for (const reason of ["PartitionTimeLimit", "BadConstraints", "DependencyNeverSatisfied"]) {
+    using project = toyProject();
+    const slurm = fakeSlurm(project.root);
+    slurm.set("reason", reason);
+    const ended = await project.run([...ONE.slice(0, -1), "word/*"], slurm.variables);
+    assertEquals(ended.code, 1);
+    const failures = failuresOf(ended);
+    assertEquals(failures.length, 2);
+    for (const message of failures) assertStringIncludes(message, `never will, ${reason};`);
+    assertEquals(slurm.asked("scancel"), ["scancel 1_0 1_1"]);
+  }
+});
+
+Deno.test("why an array waits is said once, unless it is a reason that all jobs have", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set("reason", "JobHeldUser");
+  const run = project.start([...ONE.slice(0, -1), "word/*"], slurm.variables);
+  // Each look comes after the last one's notes.
+  const looks = async (more: number) => {
+    const before = slurm.asked("squeue").length;
+    await until(() => slurm.asked("squeue").length >= before + more);
+  };
+  await until(() => slurm.queue !== "");
+  await looks(2);
+  slurm.queue = slurm.queue.replaceAll("JobHeldUser", "Resources");
+  await looks(1);
+  run.kill("SIGINT");
+  const { stdout } = await run.output();
+  const text = new TextDecoder().decode(stdout);
+  const events = text.trim().split("\n").map((line) => JSON.parse(line));
+  const notes = notesOf({ events } as unknown as Ended).filter((note) => note.includes("waits"));
+  assertEquals(notes.filter((note) => /^Slurm job \d+ waits/.test(note)), [
+    "Slurm job 1 waits: JobHeldUser",
+  ]);
+});
+
+Deno.test("what sbatch refuses is reported in its own words, all of them", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  slurm.set(
+    "sbatch.says",
+    "sbatch: unrecognized option '--nope'\nsbatch: error: Invalid option\nTry \"sbatch --help\" for more\n",
+  );
+  const [message = ""] = failuresOf(await project.run(ONE, slurm.variables));
+  assertStringIncludes(message, `sbatch says "unrecognized option '--nope'; Invalid option"`);
+});
+
+Deno.test("a job's failure that says what to do about a full disk says it once", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const full = explain(new Error("No space left on device (os error 28): write"));
+  // In the place of the job, which would have to fill a disk.
+  slurm.set("ending", JSON.stringify({ ended: "failed", message: full }));
+  const failures = failuresOf(await project.run(ONE, slurm.variables));
+  assertEquals(failures, [full]);
+});
+
+Deno.test("with --push what jobs made while the run was away is uploaded, and nothing unlike", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const killed = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+  await runJob(project, slurm);
+  await using server = new CacheServer();
+  const push = ["--cache", server.url, "--push"];
+  assertEquals((await project.run([...ONE, ...push], slurm.variables)).code, 0);
+  assertEquals(server.count("PUT", "/ac/"), 1);
+  // A job that made something else than the store has.
+  await using other = new CacheServer();
+  slurm.set(
+    "ending",
+    JSON.stringify({
+      ended: "made",
+      pinned: [],
+      unlike: [{ what: "output", name: "text", first: "a", again: "b" }],
+    }),
+  );
+  const forced = [...ONE, "--cache", other.url, "--push", "--force", "word/ann"];
+  assertEquals((await project.run(forced, slurm.variables)).code, 1);
+  assertEquals(other.count("PUT", "/ac/"), 0);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {
@@ -152,7 +351,7 @@ Deno.test("gc leaves what a running job counts on even when its order is gone", 
   const child = job.start();
   const ended = child.output();
   const folder = project.path(`outputs/store/checkpoints/${key}`);
-  await until(ended, () => lookAt(folder) !== undefined);
+  await until(() => lookAt(folder) !== undefined, ended);
   Deno.removeSync(job.path("0.json"));
   project.write("stages/steps.run.ts", run);
   project.edit(YAML, "text: Ann", "text: Zoe");
@@ -249,13 +448,3 @@ Deno.test("a job whose order is damaged says so in words", async () => {
     assertStringIncludes(unwrapped(collected.stderr), rule);
   }
 });
-
-/** Waits until something holds, as long as a process goes on. */
-async function until(ended: Promise<Deno.CommandOutput>, holds: () => boolean): Promise<void> {
-  let hasEnded = false;
-  ended.then(() => hasEnded = true);
-  while (!holds()) {
-    assert(!hasEnded, "the process has ended");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

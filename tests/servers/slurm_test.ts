@@ -241,7 +241,7 @@ onSlurm("what fails is reported in words, with its last lines", async (given) =>
       "refused",
       "{ partition: nowhere }",
       async () => {},
-      /sbatch says "Batch job submission failed: /,
+      /sbatch says ".*Batch job submission failed: /,
     ],
     ["out of time", '{ options: ["--time=1"] }', async () => {}, /ran longer than its time limit/],
   ];

@@ -9,6 +9,7 @@
  * store/slurm/BATCH/3.ended.json how the job ended, as it says itself
  * store/slurm/BATCH/3.now.json   how far it is
  * store/slurm/BATCH/3.txt        what Slurm, or the shell, prints
+ * store/slurm/BATCH/3.waits.RUN  a run waits for it, while it holds the lock slurm-RUN
  * ```
  *
  * @module
@@ -17,8 +18,9 @@ import { join } from "node:path";
 import { lookAt, readText, removeTree } from "../../../files.ts";
 import { isSha256, type Sha256 } from "../../../key/hash.ts";
 import type { StageProgress } from "../../../stage.ts";
+import { type HeldLock, isHeld, isLockedNow, tryLock } from "../../../store/mutex.ts";
 import { writeAtomically } from "../../../store/sealed.ts";
-import { makeFolder, type Workspace } from "../../../store/workspace.ts";
+import { locksFolder, makeFolder, type Workspace } from "../../../store/workspace.ts";
 import type { QueueEnding } from "../../queue.ts";
 import { type JobOrder, readJobOrder } from "./order.ts";
 
@@ -34,9 +36,24 @@ export interface JobPlace {
 /** See the module's comment. */
 export class Batches {
   readonly #workspace: Workspace;
+  /** Names the run that waits, and its lock. */
+  readonly #run = crypto.randomUUID();
+  #lock: HeldLock | undefined;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
+  }
+
+  /** Has other runs see for which jobs this one waits. */
+  async open(): Promise<void> {
+    const lock = await tryLock(locksFolder(this.#workspace), `slurm-${this.#run}`);
+    if (isHeld(lock)) this.#lock = lock;
+  }
+
+  /** This run waits for no job any more. */
+  close(): void {
+    this.#lock?.release();
+    this.#lock = undefined;
   }
 
   get root(): string {
@@ -75,13 +92,18 @@ export class Batches {
    *
    * @throws {LockstepError} If one is damaged.
    */
-  *open(): Generator<JobOrder> {
+  *openOrders(): Generator<JobOrder> {
     for (const { batch, keys } of this.all()) {
       for (const index of keys.keys()) {
         const order = this.order({ batch, index });
         if (order) yield order;
       }
     }
+  }
+
+  /** Whether a job makes its instance even if its key has a result. */
+  isForced(place: JobPlace): boolean {
+    return this.order(place)?.forced ?? false;
   }
 
   /** Whether nobody took note of a job's end yet. */
@@ -151,10 +173,32 @@ export class Batches {
     }
   }
 
-  /** Takes note of a job's end: it is nobody's any more. The last one's takes the folder with it. */
+  /** Says that this run waits for a job: others leave there what it says. */
+  wait({ batch, index }: JobPlace): void {
+    Deno.writeTextFileSync(join(this.folder(batch), `${index}.waits.${this.#run}`), "");
+  }
+
+  /** Whether another living run waits for a job. */
+  isAwaited({ batch, index }: JobPlace): boolean {
+    const folder = this.folder(batch);
+    if (lookAt(folder)?.kind !== "a folder") return false;
+    return [...Deno.readDirSync(folder)].some(({ name }) => {
+      const [number, what, run] = name.split(".");
+      return number === String(index) && what === "waits" && run !== this.#run &&
+        isLockedNow(locksFolder(this.#workspace), `slurm-${run}`);
+    });
+  }
+
+  /**
+   * Takes note of a job's end: it is nobody's any more, unless another run waits for it. The last one's
+   * takes the folder with it.
+   */
   forget({ batch, index }: JobPlace): void {
     const folder = this.folder(batch);
     if (lookAt(folder)?.kind !== "a folder") return;
+    const own = join(folder, `${index}.waits.${this.#run}`);
+    if (lookAt(own)) Deno.removeSync(own);
+    if (this.isAwaited({ batch, index })) return;
     const path = join(folder, `${index}.json`);
     if (lookAt(path)) Deno.removeSync(path);
     const isOpen = [...Deno.readDirSync(folder)].some(({ name }) => /^\d+\.json$/.test(name));

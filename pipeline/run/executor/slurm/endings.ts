@@ -1,5 +1,5 @@
 /**
- * What it means that a job ended without a word: Slurm's states in the engine's terms.
+ * What it means that a job ended without a word, or waits: Slurm's words in the engine's terms.
  *
  * @module
  */
@@ -28,6 +28,27 @@ export function whyEnded(
   return `Stage "${stage}" did not finish: its Slurm job ${what}; ${
     todo === "" ? "" : `${todo}, and `
   }${again}`;
+}
+
+/** Why jobs wait that will begin. */
+const USUAL = new Set([
+  ...["", "None", "Priority", "Resources", "BeginTime", "Dependency"],
+  // slurm.max_running asks for it.
+  "JobArrayTaskLimit",
+]);
+
+/** Why jobs never begin. */
+const NEVER = new Set(["PartitionTimeLimit", "BadConstraints", "DependencyNeverSatisfied"]);
+
+/** What it means that a job waits: as is `usual`, as should be `seen`, or that it will `never` begin. */
+export function whatWaitingMeans({ reason }: Pick<SlurmJob, "reason">): "usual" | "seen" | "never" {
+  return NEVER.has(reason) ? "never" : USUAL.has(reason) ? "usual" : "seen";
+}
+
+/** Why a job never begins, as a failure of its stage. */
+export function whyNever({ reason }: Pick<SlurmJob, "reason">, stage: string): string {
+  return `Stage "${stage}" cannot begin: Slurm must be able to start its job, and never will, ` +
+    `${reason}; change resources or slurm in the experiment's file`;
 }
 
 function describe(state: string, reason: string): readonly [what: string, todo: string] {

@@ -17,11 +17,26 @@ export interface SlurmJob {
   readonly node: string;
 }
 
-/** All jobs of a user that are this program's: by batch and index. */
-export type Jobs = ReadonlyMap<string, ReadonlyMap<number, SlurmJob>>;
+/** The jobs of a user. */
+export interface Jobs {
+  /** Those that are this program's: by batch and index. */
+  readonly own: ReadonlyMap<string, ReadonlyMap<number, SlurmJob>>;
+  /** The name and the comment of those that are not, by id. */
+  readonly others: ReadonlyMap<string, { readonly name: string; readonly comment: string }>;
+}
 
 /** Slurm's controller does not answer, or not in time: what was asked may have been done even so. */
-export class NoAnswer extends LockstepError {}
+export class NoAnswer extends LockstepError {
+  /** Whether Slurm's programs are not configured here: asking again is of no use. */
+  readonly isUnconfigured: boolean;
+
+  constructor(message: string, { isUnconfigured }: { readonly isUnconfigured: boolean }) {
+    super(message);
+    this.isUnconfigured = isUnconfigured;
+  }
+}
+
+const UNCONFIGURED = /\bfatal\b|configuration source|cannot stat file/i;
 
 const SILENCE = new RegExp(
   "unable to contact|connect(ion)? (failure|refused)|timed out|temporarily unable|send/recv|" +
@@ -43,12 +58,17 @@ export async function submit(script: string): Promise<string> {
 export async function listJobs(): Promise<Jobs> {
   const text = await ask("squeue", [
     ...["--me", "--array", "--noheader", "--states=all"],
-    "--format=%F|%K|%T|%r|%N|%k",
+    "--format=%F|%K|%T|%r|%N|%j|%k",
   ]);
   const jobs = new Map<string, Map<number, SlurmJob>>();
+  const others = new Map<string, { name: string; comment: string }>();
   for (const line of text.split("\n")) {
-    const [array, index, state, reason, node, comment] = line.split("|");
-    if (!comment?.startsWith(COMMENT) || !/^\d+$/.test(index!)) continue;
+    const [array, index, state, reason, node, name, comment] = line.split("|");
+    if (comment === undefined || !/^\d+$/.test(index!)) continue;
+    if (!comment.startsWith(COMMENT)) {
+      others.set(`${array}_${index}`, { name: name!, comment: comment.trim() });
+      continue;
+    }
     const batch = comment.slice(COMMENT.length).trim();
     if (!jobs.has(batch)) jobs.set(batch, new Map());
     const job = { id: `${array}_${index}`, state: state!, reason: reason!, node: node! };
@@ -56,7 +76,7 @@ export async function listJobs(): Promise<Jobs> {
     // A batch that was submitted twice, since nobody knew of the first: the one that goes on counts.
     if (known === undefined || isOver(known)) jobs.get(batch)!.set(Number(index), job);
   }
-  return jobs;
+  return { own: jobs, others };
 }
 
 /** Cancels jobs. */
@@ -69,6 +89,26 @@ export async function maxArraySize(): Promise<number> {
   const [, size] = /^MaxArraySize\s*=\s*(\d+)/m.exec(await ask("scontrol", ["show", "config"])) ??
     [];
   return Math.max(1, Number(size ?? 1) - 1);
+}
+
+/**
+ * Refuses a machine on which Slurm cannot be used. A controller that does not answer may do so later.
+ *
+ * @throws {ConfigError} If its programs are not here, or are not configured.
+ */
+export async function requireSlurm(): Promise<void> {
+  try {
+    await listJobs();
+    await maxArraySize();
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    if (!error.isUnconfigured) return;
+    throw new ConfigError(
+      `Cannot use Slurm: its programs must be configured here, and ${error.message}; run where squeue ` +
+        "lists jobs, set SLURM_CONF, or give --executor local",
+      { cause: error },
+    );
+  }
 }
 
 const OVER = new Set([
@@ -116,8 +156,15 @@ async function ask(program: string, args: readonly string[]): Promise<string> {
     new TextDecoder().decode(bytes)
   );
   if (ended.success) return text!;
-  const said = errors!.trim().split("\n").at(-1)!.replace(/^\w+: (error: )?/, "");
-  const message = `${program} says "${said}"`;
+  const message = `${program} says "${wordsOf(errors!)}"`;
   const isRefusal = program === "sbatch" && !SILENCE.test(errors!);
-  throw isRefusal ? new LockstepError(message) : new NoAnswer(message);
+  if (isRefusal) throw new LockstepError(message);
+  throw new NoAnswer(message, { isUnconfigured: UNCONFIGURED.test(errors!) });
+}
+
+/** What a program printed of its failure, on one line: without its name, and how to ask for help. */
+function wordsOf(errors: string): string {
+  return errors.split("\n").map((line) => line.trim().replace(/^\w+: /, ""))
+    .map((line) => line.replace(/^(error|fatal): /, ""))
+    .filter((line) => line !== "" && !line.startsWith("Try ")).join("; ");
 }

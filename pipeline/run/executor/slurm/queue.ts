@@ -29,7 +29,7 @@ import {
   type QueueWatch,
 } from "../../queue.ts";
 import { Batches, type JobEnding } from "./batches.ts";
-import { whyEnded } from "./endings.ts";
+import { whatWaitingMeans, whyEnded, whyNever } from "./endings.ts";
 import type { RunFacts } from "./order.ts";
 import {
   cancel,
@@ -40,8 +40,9 @@ import {
   NoAnswer,
   type SlurmJob,
 } from "./programs.ts";
+import { COMMENT } from "./script.ts";
 import type { JobNeeds } from "./settings.ts";
-import { attach, submitAll, type Waiting } from "./submission.ts";
+import { attach, submitAll, takeNoteOfMade, type Waiting } from "./submission.ts";
 
 /** How often the store is looked at for jobs that ended. */
 const STORE_MS = 500;
@@ -61,7 +62,7 @@ export interface SlurmQueueOptions {
   readonly workspace: Workspace;
   readonly facts: RunFacts;
   readonly needsOf: (instance: Instance) => JobNeeds;
-  /** Called with each key that a job made. */
+  /** Called with each key that a job made, unless an earlier result is unlike it. */
   readonly onMade: (key: Sha256) => Promise<void>;
   readonly listener: Listener;
 }
@@ -78,11 +79,24 @@ export class SlurmQueue implements Queue {
   #pauseMs = LOOK_MS.first;
   #talking: Promise<void> | undefined;
   #isSilent = false;
+  /** What was said of arrays that wait. */
+  readonly #saidWaits = new Set<string>();
   #maxArray: number | undefined;
 
   constructor(options: SlurmQueueOptions) {
     this.#options = options;
     this.#batches = new Batches(options.workspace);
+  }
+
+  /** Takes note of what jobs made while no run waited: it is in the store, and a run asks for it there. */
+  async open(): Promise<void> {
+    await this.#batches.open();
+    for (const key of takeNoteOfMade(this.#batches)) await this.#options.onMade(key);
+  }
+
+  /** Waits for no job any more. */
+  close(): void {
+    this.#batches.close();
   }
 
   make(order: QueueOrder, watch: QueueWatch, signal: AbortSignal): Promise<QueueEnding> {
@@ -121,7 +135,7 @@ export class SlurmQueue implements Queue {
     const jobs = await listJobs();
     const own = Map.groupBy(this.#waiting.values(), ({ place }) => place?.batch ?? "");
     const ids = [...own].flatMap(([batch, all]) => {
-      const open = [...jobs.get(batch) ?? []].filter(([, job]) => !isOver(job));
+      const open = [...jobs.own.get(batch) ?? []].filter(([, job]) => !isOver(job));
       const ours = open.filter(([index]) => all.some(({ place }) => place!.index === index));
       // A whole array by its one number.
       return ours.length === open.length
@@ -159,10 +173,7 @@ export class SlurmQueue implements Queue {
 
   #noteSilence({ message }: NoAnswer): void {
     if (!this.#isSilent) {
-      this.#options.listener({
-        event: "note",
-        message: `Slurm does not answer: ${message}; jobs go on meanwhile, and it is asked again`,
-      });
+      this.#note(`Slurm does not answer: ${message}; jobs go on meanwhile, and it is asked again`);
     }
     this.#isSilent = true;
     this.#lookAgain({ soon: false });
@@ -195,7 +206,9 @@ export class SlurmQueue implements Queue {
     const { order, watch, resolve, place } = waiting;
     if (ending.ended === "made") {
       watch.started();
-      resolve(this.#options.onMade(order.key).then(() => ending));
+      // What is unlike an earlier result is for no one else.
+      const noted = ending.unlike.length > 0 ? Promise.resolve() : this.#options.onMade(order.key);
+      resolve(noted.then(() => ending));
     } else if (ending.ended !== "failed") resolve(ending);
     else this.#fail(waiting, ending.message);
     this.#waiting.delete(order.key);
@@ -213,7 +226,7 @@ export class SlurmQueue implements Queue {
   /** One talk with Slurm: how all jobs are and, if there are such, new ones. */
   async #talk(isSubmitting: boolean): Promise<void> {
     if (!isSubmitting) {
-      this.#look(await listJobs());
+      await this.#look(await listJobs());
       return this.#lookAgain({ soon: this.#isAnyQuiet() });
     }
     // Two runs on one store must not both find that an instance is not queued.
@@ -221,7 +234,9 @@ export class SlurmQueue implements Queue {
     if (!isHeld(lock)) return;
     try {
       const jobs = await listJobs();
-      this.#look(jobs);
+      await this.#look(jobs);
+      const made = takeNoteOfMade(this.#batches, (key) => this.#waiting.has(key));
+      for (const key of made) await this.#options.onMade(key);
       attach(this.#unsubmitted(), { jobs, batches: this.#batches });
       await this.#submit(this.#unsubmitted());
       this.#lookAgain({ soon: true });
@@ -235,13 +250,18 @@ export class SlurmQueue implements Queue {
   }
 
   /** Takes note of what Slurm knows of the jobs. */
-  #look(jobs: Jobs): void {
+  async #look(jobs: Jobs): Promise<void> {
     this.#isSilent = false;
+    const hopeless: string[] = [];
     for (const waiting of [...this.#waiting.values()]) {
       const { place, job: before, order, watch } = waiting;
       if (place === undefined) continue;
-      const job = jobs.get(place.batch)?.get(place.index);
+      const job = jobs.own.get(place.batch)?.get(place.index);
       if (job) waiting.job = job;
+      else if (this.#isRenamed(waiting, jobs)) {
+        hopeless.push(before!.id);
+        continue;
+      }
       if (job === undefined || isOver(job)) {
         this.#missed(waiting, job).catch(waiting.reject);
         continue;
@@ -252,12 +272,62 @@ export class SlurmQueue implements Queue {
         const progress = this.#batches.progress(place);
         if (progress) watch.progress(progress);
       } else if (before?.state === "RUNNING" && job.state === "PENDING") {
-        this.#options.listener({
-          event: "note",
-          message: `Slurm has queued ${order.instance.name} again (job ${job.id}, ${job.reason})`,
-        });
+        this.#note(`Slurm has queued ${order.instance.name} again (job ${job.id}, ${job.reason})`);
       }
+      if (job.state === "PENDING" && this.#isHopeless(waiting, job)) hopeless.push(job.id);
     }
+    await this.#cancelHopeless(hopeless);
+  }
+
+  /** Fails whose job goes on under another comment: it would be taken for lost, and queued again. */
+  #isRenamed(waiting: Waiting, { others }: Jobs): boolean {
+    const { order: { instance }, job, place } = waiting;
+    const other = job && others.get(job.id);
+    // A controller that lost its state may give the number to any job of this user.
+    if (other?.name !== instance.node.name || this.#batches.ending(place!)) return false;
+    const message =
+      `Cannot make ${instance.name}: a Slurm job is known by its comment, ${COMMENT}${
+        place!.batch
+      }, ` +
+      `and that of job ${
+        job!.id
+      } is "${other.comment}": its comment was changed by slurm.options, ` +
+      "scontrol or the cluster's submit plugin; leave it as it is";
+    this.#settle(waiting, { ended: "failed", message });
+    return true;
+  }
+
+  /** Fails whose job will never begin, and says why one waits that perhaps will not. */
+  #isHopeless(waiting: Waiting, job: SlurmJob): boolean {
+    const means = whatWaitingMeans(job);
+    if (means === "never") {
+      const message = whyNever(job, waiting.order.instance.node.stage.name);
+      this.#settle(waiting, { ended: "failed", message });
+      return true;
+    }
+    const said = `Slurm job ${job.id.split("_")[0]} waits: ${job.reason}`;
+    if (means === "seen" && !this.#saidWaits.has(said)) {
+      this.#saidWaits.add(said);
+      this.#note(said);
+    }
+    return false;
+  }
+
+  /** Cancels jobs whose failure was reported already. */
+  async #cancelHopeless(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    try {
+      await cancel(ids);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      this.#note(
+        `Slurm jobs not cancelled: ${error.message}; scancel ${ids.join(" ")} cancels them`,
+      );
+    }
+  }
+
+  #note(message: string): void {
+    this.#options.listener({ event: "note", message });
   }
 
   /** A job that ended, or is gone, and has not said how. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Listener } from "../../../event.ts";
+import type { Sha256 } from "../../../key/hash.ts";
 import type { Instance } from "../../../plan/graph.ts";
 import type { QueueEnding, QueueOrder, QueueWatch } from "../../queue.ts";
 import type { Batches, JobPlace } from "./batches.ts";
@@ -32,8 +33,34 @@ export interface Waiting {
 }
 
 /**
+ * Takes note of jobs whose instances were made while nobody waited, and of failures that nobody asked
+ * about for long.
+ *
+ * @returns The keys that these jobs made, and that had no unlike result before.
+ */
+export function takeNoteOfMade(
+  batches: Batches,
+  isWanted: (key: Sha256) => boolean = () => false,
+): Sha256[] {
+  const made: Sha256[] = [];
+  for (const { batch, keys } of batches.all()) {
+    const ended = batches.ended(batch);
+    for (const [index, key] of keys.entries()) {
+      const place = { batch, index };
+      if (!ended.has(index) || isWanted(key) || !batches.isOpen(place)) continue;
+      if (batches.isAwaited(place)) continue;
+      const ending = batches.ending(place);
+      if (ending === undefined || ending.ended === "failed") continue;
+      if (ending.ended === "made" && ending.unlike.length === 0) made.push(key);
+      batches.forget(place);
+    }
+  }
+  return made;
+}
+
+/**
  * Gives those who wait the jobs that earlier runs submitted for them, and takes note of jobs that nobody
- * waits for.
+ * asked about for long.
  */
 export function attach(
   open: readonly Waiting[],
@@ -46,18 +73,19 @@ export function attach(
       const place = { batch, index };
       const waiting = wanted.get(key);
       if (!batches.isOpen(place)) continue;
-      const job = jobs.get(batch)?.get(index);
+      const job = jobs.own.get(batch)?.get(index);
       if (waiting === undefined) {
-        if (job && !isOver(job)) continue;
-        // It was made while nobody waited, or failed, and nobody ever asked.
-        const ending = ended.has(index) ? batches.ending(place) : undefined;
-        const isMade = ending !== undefined && ending.ended !== "failed";
-        if (isMade || batches.age(batch) > KEPT_MS) batches.forget(place);
-      } else if (waiting.place === undefined && (job || ended.has(index))) {
-        waiting.place = place;
-        if (job) waiting.job = job;
-        if (job && !isOver(job)) waiting.watch.waiting(`Slurm job ${job.id}`);
+        const goesOn = job !== undefined && !isOver(job);
+        if (!goesOn && batches.age(batch) > KEPT_MS) batches.forget(place);
+        continue;
       }
+      if (waiting.place !== undefined || !job && !ended.has(index)) continue;
+      // What finds a result is not what was asked for.
+      if (waiting.order.forced && !batches.isForced(place)) continue;
+      batches.wait(place);
+      waiting.place = place;
+      if (job) waiting.job = job;
+      if (job && !isOver(job)) waiting.watch.waiting(`Slurm job ${job.id}`);
     }
   }
 }
@@ -106,7 +134,7 @@ async function submitArray(
   });
   const path = batches.write(batch, group.map(({ order }) => toJobOrder(order, facts)), script);
   // From here on they may be queued, whatever is heard of it.
-  group.forEach((waiting, index) => waiting.place = { batch, index });
+  group.forEach((waiting, index) => batches.wait(waiting.place = { batch, index }));
   try {
     const id = await submit(path);
     group.forEach((waiting, index) => {
