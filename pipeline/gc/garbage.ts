@@ -55,13 +55,13 @@ export async function findGarbage({ root, store, latest, include }: Request): Pr
   const traces = readTraces(store);
   const roots = readRoots({ root, workspace: store, latest, traces });
   const wanted = [roots.runs, roots.tags, roots.locks].flatMap((by) => [...by.values()].flat());
-  // What is behind a published file is kept only where its run is.
   const inputs = roots.orders.flatMap((order) =>
     Object.values(order.inputs).flat().map(({ record }) => record)
   );
   const ordered = roots.orders.map(({ key }) => key);
   const counted = [...claimed, ...interrupted, ...ordered];
   const artifacts = [...counted, ...inputs.map(({ sha256 }) => sha256)];
+  // What is behind a published file is kept only where its run is.
   const keys = new Set([
     ...keysReached([...wanted, ...counted], { artifacts, traces }),
     ...roots.published,
