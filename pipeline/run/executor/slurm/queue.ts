@@ -127,13 +127,21 @@ export class SlurmQueue implements Queue {
   async left(): Promise<readonly SlurmJob[]> {
     // What is being submitted is left too.
     await this.#talking;
-    return [...this.#waiting.values()].flatMap(({ job }) => job && !isOver(job) ? [job] : []);
+    return this.#unawaited().flatMap(({ job }) => job && !isOver(job) ? [job] : []);
+  }
+
+  /** Those that have a job for which no other run waits. */
+  #unawaited(): Waiting[] {
+    return [...this.#waiting.values()].filter(({ place }) =>
+      place && !this.#batches.isAwaited(place)
+    );
   }
 
   /** Cancels the jobs that are left. */
   async cancel(): Promise<void> {
     const jobs = await listJobs();
-    const own = Map.groupBy(this.#waiting.values(), ({ place }) => place?.batch ?? "");
+    const left = this.#unawaited();
+    const own = Map.groupBy(left, ({ place }) => place!.batch);
     const ids = [...own].flatMap(([batch, all]) => {
       const open = [...jobs.own.get(batch) ?? []].filter(([, job]) => !isOver(job));
       const ours = open.filter(([index]) => all.some(({ place }) => place!.index === index));
@@ -143,7 +151,7 @@ export class SlurmQueue implements Queue {
         : ours.map(([, { id }]) => id);
     });
     if (ids.length > 0) await cancel(ids);
-    for (const { place } of this.#waiting.values()) if (place) this.#batches.forget(place);
+    for (const { place } of left) this.#batches.forget(place!);
   }
 
   #pause(): void {
