@@ -84,7 +84,8 @@ export async function openSlurm(
         ? prompt(`${jobs} left: let them go on (Enter), or cancel them (c)?`)
         : null;
       const arrays = [...new Set(left.map(({ id }) => id.split("_")[0]!))].join(" ");
-      if (!isInterrupted || answer?.trim().toLowerCase().startsWith("c")) {
+      const isOver = !isInterrupted && options.failFast;
+      if (isOver || answer?.trim().toLowerCase().startsWith("c")) {
         try {
           await queue.cancel();
           return note(`${jobs} cancelled`);

@@ -277,6 +277,26 @@ Deno.test("a job for which another run waits is not cancelled, and its end is th
   assertEquals([...Deno.readDirSync(place)], []);
 });
 
+Deno.test("jobs that a run leaves since it cannot go on are named, and go on", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const run = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  const place = project.path("outputs/store/slurm");
+  await until(() => waitsIn(place) === 1);
+  // What no job writes: whatever is wrong with the store, the run cannot go on.
+  const [script = ""] = slurm.scripts(place);
+  Deno.writeTextFileSync(script.replace("script.sh", "0.ended.json"), "{");
+  const { code, stdout } = await run.output();
+  assertEquals(code, 1);
+  const text = new TextDecoder().decode(stdout);
+  assertStringIncludes(
+    text,
+    "1 Slurm job left to go on; the same command waits for them, scancel 1",
+  );
+  assertEquals(slurm.asked("scancel"), []);
+});
+
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {
   using project = toyProject();
   assertEquals((await project.executed()).length, 7);

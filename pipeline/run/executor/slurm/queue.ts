@@ -79,6 +79,8 @@ export class SlurmQueue implements Queue {
   #pauseMs = LOOK_MS.first;
   #talking: Promise<void> | undefined;
   #isSilent = false;
+  /** Those who wait no more, since the run cannot go on: their jobs do. */
+  readonly #abandoned = new Set<Waiting>();
   /** What was said of arrays that wait. */
   readonly #saidWaits = new Set<string>();
   #maxArray: number | undefined;
@@ -132,9 +134,8 @@ export class SlurmQueue implements Queue {
 
   /** Those that have a job for which no other run waits. */
   #unawaited(): Waiting[] {
-    return [...this.#waiting.values()].filter(({ place }) =>
-      place && !this.#batches.isAwaited(place)
-    );
+    const all = new Set([...this.#waiting.values(), ...this.#abandoned]);
+    return [...all].filter(({ place }) => place && !this.#batches.isAwaited(place));
   }
 
   /** Cancels the jobs that are left. */
@@ -176,7 +177,10 @@ export class SlurmQueue implements Queue {
   }
 
   #failAll(error: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const waiting of this.#waiting.values()) {
+      waiting.reject(error);
+      this.#abandoned.add(waiting);
+    }
   }
 
   #noteSilence({ message }: NoAnswer): void {
