@@ -14,7 +14,8 @@
  * @module
  */
 import { HUBS } from "./archives.ts";
-import { askHub, HubError, type Place } from "./hub_request.ts";
+import { accessOf } from "./hub_access.ts";
+import { askHub, ChoiceError, HubError, type Place } from "./hub_request.ts";
 import { z } from "zod";
 import { descriptionName, type FileSource, type RawFile } from "./source.ts";
 
@@ -66,13 +67,13 @@ function fits(pattern: string, path: string): boolean {
       ? "[^/]*"
       : RegExp.escape(part)
   ).join("");
-  return new RegExp(`^${source}$`, "u").test(path);
+  return new RegExp(`^${source}$`, "su").test(path);
 }
 
 /**
  * A source of an archive as one of files with URLs and checksums; `undefined` if it is not pinned.
  *
- * @throws {HubError} If the pins contradict each other, or a file is chosen twice.
+ * @throws {ChoiceError} If the pins contradict each other, or a file is chosen twice.
  */
 export function expandSource(source: FileSource, pins: PinMap): FileSource | undefined {
   const address = addressOf(source);
@@ -86,12 +87,14 @@ export function expandSource(source: FileSource, pins: PinMap): FileSource | und
     if (paths === undefined) return undefined;
     for (const path of paths) {
       if (path === descriptionName) {
-        throw new HubError(
+        throw new ChoiceError(
           `"${path}" of ${address.text} can't be taken: a record's own is named so`,
         );
       }
       if (files.some(({ name }) => name === path)) {
-        throw new HubError(`"${path}" of ${address.text} is chosen twice: let one choice match it`);
+        throw new ChoiceError(
+          `"${path}" of ${address.text} is chosen twice: let one choice match it`,
+        );
       }
       files.push({
         ...choice,
@@ -121,7 +124,7 @@ function pathsIn(pins: PinMap, base: string, name: string): string[] | undefined
   const all = [...pins.keys()].filter((each) => each.startsWith(base) && !isPattern(each))
     .map((each) => each.slice(base.length)).filter((path) => fits(name, path)).sort();
   if (pinned === `${all.length} files`) return all;
-  throw new HubError(
+  throw new ChoiceError(
     `lock/pins.lock must have the files that it counts: ${base}${name} says ${pinned}, found ` +
       `${all.length}; restore the file, or delete that line to ask again`,
   );
@@ -134,7 +137,7 @@ function contentIn(
   const [, kind, digest, bytes] = /^(sha256|git_oid|md5):([0-9a-f]+) (\d+) bytes$/.exec(value) ??
     [];
   if (kind === undefined) {
-    throw new HubError(
+    throw new ChoiceError(
       `lock/pins.lock must have a digest and a number of bytes for ${name}, found "${value}"; restore it`,
     );
   }
@@ -152,10 +155,18 @@ function urlOf({ hub, repository }: Address, version: string, path: string): str
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
 const size = z.int().min(0);
-/** Whether a path can be pinned and written: no line would hold two spaces in a row or a control character. */
+/** Whether a path can be pinned in a line, be read there by people, and be written in any folder. */
 function isPlain(path: string): boolean {
-  return /^[^\s\p{Cc}*]+( [^\s\p{Cc}*]+)*$/u.test(path) &&
+  return /^[^\s\p{Cc}\p{Cf}\p{Cs}*\\]+( [^\s\p{Cc}\p{Cf}\p{Cs}*\\]+)*$/u.test(path) &&
     path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+}
+
+/** A path for a message, with codes instead of what can't be seen. */
+function shown(path: string): string {
+  return path.replace(
+    /(?! )[\s\p{Cc}\p{Cf}\p{Cs}]/gu,
+    (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`,
+  );
 }
 const commitAnswer = z.object({ sha: hex(40) });
 const treeAnswer = z.array(z.union([
@@ -191,7 +202,7 @@ export interface LookUp {
  * version is pinned, it is asked for the files of that one.
  *
  * @returns Pins, for {@linkcode expandSource}.
- * @throws {HubError} If that can't be had, or there is no such file.
+ * @throws {HubError} If that can't be had; a {@linkcode ChoiceError} if there is no such file, or it can't be taken.
  */
 export async function lookUpSource(
   source: FileSource,
@@ -200,10 +211,10 @@ export async function lookUpSource(
 ): Promise<Map<string, string>> {
   const address = addressOf(source)!;
   const hub = HUBS[address.hub];
-  const token = hub.token && variable(hub.token);
+  const { endpoint = hub.origin, token } = accessOf(hub, variable);
   const place: Place = {
     name: address.text,
-    base: (variable(hub.endpoint) || hub.origin).replace(/\/+$/, ""),
+    base: endpoint,
     ...token ? { token } : {},
     ...hub.token ? { tokenVariable: hub.token } : {},
     ...backoffMs ? { backoffMs } : {},
@@ -212,7 +223,7 @@ export async function lookUpSource(
   const { version, files } = address.hub === "hf"
     ? await listRepository(place, address, known)
     : await listRecord(place, known ?? address.version);
-  const names = [...files.keys()].filter(isPlain).sort();
+  const names = [...files.keys()].sort();
   const found = new Map<string, string>();
   const kind = address.hub === "hf" ? "commit" : "record";
   if (!COMMIT.test(address.version)) found.set(address.text, `${kind} ${version}`);
@@ -220,15 +231,27 @@ export async function lookUpSource(
   for (const { name } of source.files) {
     const chosen = names.filter((each) => isPattern(name) ? fits(name, each) : each === name);
     if (chosen.length === 0) {
-      const some = names.slice(0, 5).join(", ");
-      throw new HubError(
+      const some = names.slice(0, 5).map(shown).join(", ");
+      throw new ChoiceError(
         `Cannot take "${name}" of ${address.text}: it must name a file there, and of ${names.length} none ` +
           `fits; the first are ${some || "none"}`,
+      );
+    }
+    const odd = chosen.find((each) => !isPlain(each));
+    if (odd !== undefined) {
+      throw new ChoiceError(
+        `Cannot take "${
+          shown(odd)
+        }" of ${address.text}, which "${name}" fits: a file's name must be without ` +
+          "control, invisible and other odd characters, two spaces in a row, *, \\ and parts like ..; let no " +
+          "choice match it",
       );
     }
     if (isPattern(name)) found.set(base + name, `${chosen.length} files`);
     for (const each of chosen) found.set(base + each, files.get(each)!);
   }
+  // What could not be used is not pinned either.
+  expandSource(source, new Map([...pins, ...found]));
   return found;
 }
 
@@ -289,4 +312,4 @@ async function listRecord(place: Place, version: string): Promise<Listing> {
   return { version: String(body.id), files: new Map(files) };
 }
 
-export { HubError };
+export { ChoiceError, HubError };

@@ -10,6 +10,11 @@ export class HubError extends Error {
   override name = "HubError";
 }
 
+/** What a source's `files` can't take of what an archive has, or of what is pinned of it. */
+export class ChoiceError extends HubError {
+  override name = "ChoiceError";
+}
+
 /** Whom to ask, and on behalf of what. */
 export interface Place {
   /** What is looked up, for messages. */
@@ -102,7 +107,7 @@ async function askOnce<T>(place: Place, path: string, schema: z.ZodType<T>): Pro
         issue!.message,
     );
   }
-  return { body: parsed.data, next: nextOf(response.headers.get("link"), place) };
+  return { body: parsed.data, next: nextOf(response.headers.get("link"), { place, url, refuse }) };
 }
 
 async function follow(
@@ -168,10 +173,20 @@ function requireDone(
     : new HubError(message);
 }
 
-/** Where `Link` says that a list goes on: at the same server, whatever its name there is. */
-function nextOf(link: string | null, { base }: Place): string | undefined {
-  const url = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(link ?? "")?.[1];
-  if (url === undefined) return undefined;
-  const { pathname, search } = new URL(url, base);
-  return pathname.slice(new URL(base).pathname.replace(/\/+$/, "").length) + search;
+/** Where `Link` says that a list goes on: at the same server, whatever its name and base are there. */
+function nextOf(
+  link: string | null,
+  { place, url, refuse }: {
+    readonly place: Place;
+    readonly url: string;
+    readonly refuse: (what: string) => HubError;
+  },
+): string | undefined {
+  const next = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(link ?? "")?.[1];
+  if (next === undefined) return undefined;
+  const found = URL.parse(next, url);
+  if (found === null) throw refuse("must name the next part of its list by a URL, and does not");
+  const { pathname, search } = found;
+  const prefix = new URL(place.base).pathname.replace(/\/+$/, "");
+  return (pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname) + search;
 }

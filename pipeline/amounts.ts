@@ -32,3 +32,8 @@ export function parseTime(text: string): number | undefined {
   const [days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0));
   return ((days! * 24 + hours!) * 60 + minutes!) * 60 + seconds!;
 }
+
+/** A number of things. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

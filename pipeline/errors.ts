@@ -25,20 +25,30 @@ export interface Unpinned {
   readonly look: () => Promise<ReadonlyMap<string, string>>;
 }
 
+/** What an experiment's file says can't be settled: see `settle` of a stage. */
+export class UnsettledError extends ConfigError {
+  override name = "UnsettledError";
+  /** Where it is written, below the params. */
+  readonly path: readonly (string | number)[];
+
+  constructor(message: string, path: readonly (string | number)[], options?: ErrorOptions) {
+    super(message, options);
+    this.path = path;
+  }
+}
+
 /** An experiment names something that is not pinned yet. `plan` can only say so, a run looks it up. */
-export class UnpinnedError extends ConfigError implements Unpinned {
+export class UnpinnedError extends UnsettledError implements Unpinned {
   override name = "UnpinnedError";
   readonly subject: string;
-  readonly path: Unpinned["path"];
   readonly look: Unpinned["look"];
 
   constructor(
     { subject, path, look }: Unpinned,
     message = `${subject} is not pinned in lock/pins.lock yet: reproduce looks it up and pins it`,
   ) {
-    super(message);
+    super(message, path);
     this.subject = subject;
-    this.path = path;
     this.look = look;
   }
 }

@@ -211,7 +211,8 @@ export interface Stage<P = unknown> {
    * Settles what depends on this machine or this run, such as which of several sources the mirror
    * holds, before the key is taken: what it returns is what the key and the stage see. Of the machine it
    * looks at the mirror alone: without one it is not asked again while a run is remembered that had
-   * nothing to do. It throws an `UnpinnedError` where something must be looked up first.
+   * nothing to do. It throws an `UnpinnedError` where something must be looked up first, an
+   * `UnsettledError` at what can't be settled.
    */
   readonly settle?: (params: P, run: Settling) => P;
   /**

@@ -6,9 +6,10 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { atEndpoints, hubsOf } from "../data/archives.ts";
-import { expandSource, HubError, lookUpSource, type PinMap } from "../data/hub.ts";
+import { accessOf } from "../data/hub_access.ts";
+import { ChoiceError, expandSource, HubError, lookUpSource, type PinMap } from "../data/hub.ts";
 import { type FileSource, hostsOf, type Source, sourceSchema } from "../data/source.ts";
-import { LockstepError, UnpinnedError } from "../pipeline/errors.ts";
+import { LockstepError, UnpinnedError, UnsettledError } from "../pipeline/errors.ts";
 import { defineStage } from "../pipeline/stage.ts";
 
 const params = z.strictObject({
@@ -16,8 +17,13 @@ const params = z.strictObject({
   source: sourceSchema,
   /** What to take, the first that the mirror folder holds, where it does not hold the source. */
   fallbacks: z.array(sourceSchema).default([]),
-  /** Base URLs of archives, by the variable that names one, where they are not their own. */
-  endpoints: z.record(z.string(), z.url({ protocol: /^https?$/ })).default({}),
+  /**
+   * Base URLs of archives, by the variable that names one, where they are not their own. A file that names
+   * them could send a user's token anywhere.
+   */
+  endpoints: z.record(z.string(), z.string()).refine((own) => Object.keys(own).length === 0, {
+    error: "must be empty: variables of the environment say where an archive is",
+  }).default({}),
 });
 
 /** Validated params of `download`. */
@@ -43,20 +49,26 @@ export const download = defineStage<DownloadParams>({
     },
   settle(params, { mirror, pins }) {
     const source = settleSource(params, mirror, pins);
-    return { source, fallbacks: [], endpoints: { ...endpointsOf(source), ...params.endpoints } };
+    return { source, fallbacks: [], endpoints: endpointsOf(source) };
   },
 });
 
 /** The base URLs that the environment names, as the archives' own clients take them. They are in no key. */
 function endpointsOf(source: Source): Record<string, string> {
   if (source.format === "generated") return {};
-  return Object.fromEntries(
-    hubsOf(source).flatMap(({ endpoint }) => {
-      const url = Deno.env.get(endpoint);
-      return url ? [[endpoint, url]] : [];
-    }),
-  );
+  try {
+    return Object.fromEntries(
+      hubsOf(source).flatMap((hub) => {
+        const { endpoint } = accessOf(hub, variable);
+        return endpoint ? [[hub.endpoint, endpoint]] : [];
+      }),
+    );
+  } catch (error) {
+    throw asExpected(error);
+  }
 }
+
+const variable = (name: string) => Deno.env.get(name);
 
 /**
  * The source, unless a mirror folder lacks some of its files and has all of a fallback's. What was
@@ -70,19 +82,20 @@ function settleSource(
   const isHere = (candidate: Source) =>
     candidate.format === "generated" ||
     candidate.files.every(({ mirror: path }) => path !== undefined && exists(join(mirror!, path)));
-  const looked = mirror === undefined || URL.canParse(mirror)
-    ? []
-    : [source, ...fallbacks].map((each) => expanded(each, pins));
+  const looked = mirror === undefined || URL.canParse(mirror) ? [] : [
+    expanded(source, pins),
+    ...fallbacks.map((each, i) => expanded(each, pins, ["fallbacks", i])),
+  ];
   return looked.find((each) => each !== undefined && isHere(each)) ?? expanded(source, pins) ??
     lookUp(source as FileSource, pins);
 }
 
-/** A source with its files; `undefined` if they are to be looked up first. */
-function expanded(source: Source, pins: PinMap): Source | undefined {
+/** A source with its files; `undefined` if they are to be looked up first. `place` is where it is written. */
+function expanded(source: Source, pins: PinMap, place: Place = ["source"]): Source | undefined {
   try {
     return source.format === "generated" ? source : expandSource(source, pins);
   } catch (error) {
-    throw asExpected(error);
+    throw asExpected(error, place);
   }
 }
 
@@ -93,7 +106,7 @@ function lookUp(source: FileSource, pins: PinMap): never {
     path: ["source", name],
     look: async () => {
       try {
-        return await lookUpSource(source, pins, { variable: (name) => Deno.env.get(name) });
+        return await lookUpSource(source, pins, { variable });
       } catch (error) {
         throw asExpected(error);
       }
@@ -101,7 +114,12 @@ function lookUp(source: FileSource, pins: PinMap): never {
   });
 }
 
-function asExpected(error: unknown): unknown {
+type Place = readonly (string | number)[];
+
+function asExpected(error: unknown, place: Place = ["source"]): unknown {
+  if (error instanceof ChoiceError) {
+    return new UnsettledError(error.message, [...place, "files"], { cause: error });
+  }
   return error instanceof HubError ? new LockstepError(error.message, { cause: error }) : error;
 }
 

@@ -16,6 +16,7 @@ import type { LocalCircumstances } from "../run/executor/local.ts";
 import { makeInstance, takeOutputs } from "../run/instance.ts";
 import { Tail } from "../run/logs.ts";
 import { needsOf } from "../run/share.ts";
+import { withinTime } from "../run/time_limit.ts";
 import { writeModules } from "../store/code.ts";
 import { LocalStore } from "../store/local_store.ts";
 import type { Pins } from "../store/pins.ts";
@@ -106,11 +107,11 @@ export class Place {
     },
   ): Promise<Made> {
     const { bundles, mirror, pins, signal } = this.#ground;
-    const within = join(this.#root, setup.folder);
-    const folder = join(within, String(this.#count++));
-    const cache = join(within, "cache");
+    const place = join(this.#root, setup.folder);
+    const folder = join(place, String(this.#count++));
+    const cache = join(place, "cache");
     for (const path of [folder, cache]) Deno.mkdirSync(path, { recursive: true });
-    const scratch = { module: (bundle: Bundle) => this.#module(within, bundle), cache };
+    const scratch = { module: (bundle: Bundle) => this.#module(place, bundle), cache };
     const bundle = bundles.get(instance.node.stage.name)!;
     // Checkpoints are found by a key in a workspace: no execution may go on from another's.
     const workspace = { root: folder, setAside: this.#own.setAside.bind(this.#own) };
@@ -122,9 +123,13 @@ export class Place {
     };
     try {
       const share = { ...needsOf(instance, platform), adapters: [] };
+      using within = withinTime(instance, { share, signal });
       const order = { instance, key, bundle, platform, outputs, folder, scratch, mirror, share };
       const places = { store: this.#content, workspace };
-      const made = await makeInstance(order, places, { executor, watch, signal });
+      const made = await makeInstance(order, places, {
+        ...{ executor, watch },
+        signal: within.signal,
+      });
       return { outputs: await takeOutputs(order, made, this.#content), metrics: made.metrics };
     } catch (error) {
       throw signal.aborted || !(error instanceof StageError)

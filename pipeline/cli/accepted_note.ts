@@ -3,9 +3,9 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { platformName } from "../key/ingredients.ts";
 import type { Results } from "../run/publish.ts";
-import { counted } from "./cache.ts";
 import type { Options } from "./options.ts";
 import type { Session } from "./session.ts";
 
@@ -23,8 +23,5 @@ export async function acceptedNote(
     if (name !== undefined && name !== own) others.push(name);
   }
   if (others.length === 0) return undefined;
-  return `${counted(others.length, "result")} of ${
-    [...new Set(others)].join(", ")
-  } accepted, and ` +
-    "marked in the report's header; no lock is written";
+  return `${counted(others.length, "result")} of ${[...new Set(others)].join(", ")} accepted`;
 }

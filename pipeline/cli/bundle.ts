@@ -1,8 +1,9 @@
 /**
- * `bundle [EXPERIMENT[.PROFILE]]`: the audit file of a run.
+ * `bundle [EXPERIMENT[.PROFILE]|TAG]`: the audit file of a run.
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
@@ -12,24 +13,27 @@ import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle
 import { readCertificate } from "../store/certificates.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
+import { readNamed, tagNames } from "../store/tags.ts";
 import { suggestion } from "../suggestion.ts";
-import { counted } from "./cache.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";
 import { openStore, outputsFolder } from "./session.ts";
 import { writeWhole } from "./write_whole.ts";
 
 /**
- * Writes the audit file of a run's latest results.
+ * Writes the audit file of a run: the latest of its name, or one that a tag keeps.
  *
  * @throws {UsageError} If there is no such run, or something is at its place.
  */
 export async function bundle(project: Project, options: Options, print: Print): Promise<void> {
   const store = openStore(project, options, print);
   try {
-    const run = latestRun({ project, options, store });
-    const name = `${run.experiment}.${run.profile}`;
-    const path = resolve(options.to ?? `${name}.audit.tar`);
+    const operand = options.operands[0];
+    const tagged = store && operand !== undefined ? readNamed(operand, store) : undefined;
+    const run = tagged?.record ?? latestRun({ project, options, store });
+    const of = `${run.experiment}.${run.profile}`;
+    const name = tagged?.tag === undefined ? of : `${of}, tag ${tagged.tag}`;
+    const path = resolve(options.to ?? `${tagged?.tag ?? of}.audit.tar`);
     if (!options.overwrite && lookAt(path) !== undefined) {
       throw new UsageError(
         `Cannot bundle ${name} to ${path}: something is there; give another path with --to, or --overwrite`,
@@ -53,7 +57,9 @@ export async function bundle(project: Project, options: Options, print: Print): 
       return;
     }
     print(
-      `${name}: ${Object.keys(run.keys).length} instances, ${megabytes(bytes)}, sha256\n${digest}`,
+      `${name}: ${counted(Object.keys(run.keys).length, "instance")}, ${
+        megabytes(bytes)
+      }, sha256\n${digest}`,
     );
     if (left > 0) {
       const size = megabytes(bundled.leftOutBytes);
@@ -82,10 +88,14 @@ export function latestRun(
   const name = named.includes(".") ? named : `${named}.${options.profile}`;
   const run = store && readLatest(name, store);
   if (run) return run;
-  const known = store ? latestNames(store) : [];
+  const known = store
+    ? [...latestNames(store), ...operand === undefined ? [] : tagNames(store)]
+    : [];
   throw new UsageError(
-    `Cannot use "${name}": it must have run in ${outputsFolder(project, options)}, and did not` +
-      suggestion(name, known),
+    `Cannot use "${operand ?? name}": it must have run in ${
+      outputsFolder(project, options)
+    }, and did not` +
+      suggestion(operand ?? name, known),
   );
 }
 

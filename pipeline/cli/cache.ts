@@ -4,11 +4,13 @@
  * @module
  */
 import { resolve } from "node:path";
+import { counted } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
 import { megabytes } from "../files.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";
+import { aborted } from "./interrupt.ts";
 import type { Options } from "./options.ts";
 
 /** How a store is opened, and who hears of what its cache does. */
@@ -81,16 +83,4 @@ export async function settleCache(
     parts.push(`${counted(failed, "result")} could not be put there; "push" tries again`);
   }
   return parts.length === 0 ? undefined : `cache ${cache.name}: ${parts.join("; ")}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/** A number of things. */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -55,6 +55,13 @@ export async function certifyInstances(
   return await withSession(o, async (quick) => {
     const held = holdForRun(quick.store);
     try {
+      const { backend } = quick.platform;
+      if (options.also.includes(backend)) {
+        throw new UsageError(
+          `Cannot use --also ${backend}: it must be another backend than what is certified ran on, and ` +
+            "that is it",
+        );
+      }
       const session = await sealed(quick, o.options);
       const names = session.graph.map(({ name }) => name);
       const isWanted = matcher([pattern], names, "the pattern");
@@ -108,7 +115,6 @@ async function certifyAll(work: Work): Promise<number> {
   let failed = 0;
   try {
     for (const backend of new Set(options.also)) {
-      if (backend === session.platform.backend) continue;
       const platform = await resolvePlatform(backend);
       const traceOf = (instance: Instance) => traces.get(instance)!;
       const folder = join(scratch.folder(), "elsewhere");

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import {
   type Certificate,
   type Circumstance,
@@ -11,7 +12,6 @@ import {
   noiseFloor,
   variedIn,
 } from "../store/certificate.ts";
-import { counted } from "./cache.ts";
 import { certifiedText, differenceText, gradeText } from "../views/certificate_text.ts";
 
 function gradesOf(certificate: Certificate): [output: string, grade: Grade][] {

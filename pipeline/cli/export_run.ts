@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { dirname, join, resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
 import { lookAt } from "../files.ts";
@@ -51,8 +52,13 @@ export async function exportRun(project: Project, options: Options, print: Print
       const bill = billOfMaterials(run, project.root);
       await writeWholeText(target, `${JSON.stringify(bill, null, 1)}\n`);
     } else await writeWholeText(target, await lines(statementsOf(run), key));
-    if (options.json) print(JSON.stringify({ event: "exported", run: name, format, path: to }));
-    else print(`wrote ${to}: ${format} of ${name}, ${run.instances.length} instances`);
+    const { tag } = run;
+    if (options.json) {
+      print(JSON.stringify({ event: "exported", run: run.name, tag, format, path: to }));
+    } else {
+      const of = tag === undefined ? run.name : `${run.name}, tag ${tag}`;
+      print(`wrote ${to}: ${format} of ${of}, ${counted(run.instances.length, "instance")}`);
+    }
   } finally {
     store.close();
   }

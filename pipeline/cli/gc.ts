@@ -103,6 +103,9 @@ function printText(
     ...[...roots.runs.keys()].map((name) => `run ${name}`),
     ...[...roots.tags.keys()].map((name) => `tag ${name}`),
     ...roots.locks.keys(),
+    ...(roots.orders.length > 0
+      ? [`${roots.orders.length} Slurm job${roots.orders.length > 1 ? "s" : ""}`]
+      : []),
   ];
   say(
     `kept: ${kept.results} results, ${megabytes(kept.bytes)} MB, by ${by.join(", ") || "nothing"}`,

@@ -40,3 +40,11 @@ export function endWhereInterrupted(say: (message: string) => void): void {
     });
   }
 }
+
+/** Waits until a signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

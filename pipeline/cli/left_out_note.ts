@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import type { Session } from "./session.ts";
 
 /** How many instances of which stages are not finished; `undefined` if all are. */
@@ -12,6 +13,8 @@ export function leftOutNote(
   if (leftOut.size === 0) return undefined;
   const stages = [...leftOut].map(([node, { missing, of }]) => `${node} ${missing} of ${of}`);
   const missing = [...leftOut.values()].reduce((sum, counts) => sum + counts.missing, 0);
-  return `not finished, and left out: ${missing} of ${graph.length + missing} instances ` +
+  return `not finished, and left out: ${missing} of ${
+    counted(graph.length + missing, "instance")
+  } ` +
     `(${stages.join(", ")})`;
 }

@@ -8,11 +8,7 @@ import type { Change } from "../key/ingredients.ts";
 import type { Binding, Instance } from "../plan/graph.ts";
 import { inputIngredient } from "../plan/ingredients.ts";
 import type { RunOutcome } from "../run/run.ts";
-import {
-  certificateOf,
-  lockedCertificatesName,
-  readLockedCertificates,
-} from "../store/certificates.ts";
+import { lockedCertificatesName, readLockedCertificates } from "../store/certificates.ts";
 import type { Difference } from "../store/lock_comparison.ts";
 import type { Lock } from "../store/lockfile.ts";
 import type { Session } from "./session.ts";
@@ -27,7 +23,7 @@ interface Held {
 }
 
 /**
- * The differences that no certificate covers, and what is to be said of those that one does.
+ * The differences that no certificate beside the lock covers, and what is to be said of those that one does.
  *
  * @throws {LockstepError} If the certificates beside the lock are not as they were written.
  */
@@ -45,10 +41,11 @@ export async function withoutCertified(
     const { name } = instance;
     const locked = lock.get(name), key = outcome.results.get(instance)?.key;
     if (locked?.key === undefined || key === undefined) continue;
-    const certificate = committed.get(locked.key) ?? certificateOf(store, locked.key);
+    // One of this store alone counts for nothing: nobody reviewed it.
+    const certificate = committed.get(locked.key);
     const now = await store.trace(key);
     // Where nobody certified anything, there is nothing to say beyond what differs.
-    if (now === undefined || certificate === undefined) continue;
+    if (now === undefined || committed.size === 0) continue;
     const follows = followsIn(instance, { outcome, lock, within });
     const found = await compareWithin({ instance: name, locked, now, certificate, follows }, store);
     if (found.within) {

@@ -4,25 +4,32 @@
  *
  * @module
  */
+import { join } from "node:path";
 import { ConfigError, UnpinnedError } from "../errors.ts";
+import { readText } from "../files.ts";
 import { Pins, PINS_FILE } from "../store/pins.ts";
+import { aborted } from "./interrupt.ts";
 import type { Options } from "./options.ts";
 
 /**
  * Opens something, looking up and pinning what it lacks.
  *
  * @param o.onPinned Is given a sentence for each that was pinned.
+ * @returns What was opened; `undefined` if the signal ended the looking up.
  * @throws {ConfigError} If something is not pinned, and this run pins nothing.
  */
 export async function withImports<T>(
   open: () => Promise<T>,
-  { root, options, onPinned }: {
+  { root, options, signal, onPinned }: {
     readonly root: string;
-    readonly options: Options;
+    readonly options: Pick<Options, "locked" | "set">;
+    readonly signal: AbortSignal;
     readonly onPinned: (message: string) => void;
   },
-): Promise<T> {
+): Promise<T | undefined> {
+  const read = () => readText(join(root, PINS_FILE));
   for (;;) {
+    const before = read();
     try {
       return await open();
     } catch (error) {
@@ -32,11 +39,18 @@ export async function withImports<T>(
           `${error.message}; a run with --locked or --set pins nothing, so run once without`,
         );
       }
-      const fresh = new Pins(root, { keep: true }).add(await error.look());
-      if (fresh.length === 0) throw error;
-      onPinned(
-        `${error.subject} is pinned now, ${fresh.length} lines; review ${PINS_FILE} with git diff`,
-      );
+      const found = await Promise.race([error.look(), aborted(signal)]);
+      if (found === undefined) return undefined;
+      try {
+        const fresh = new Pins(root, { keep: true }).add(found);
+        if (fresh.length === 0) throw error;
+        onPinned(
+          `${error.subject} is pinned now, ${fresh.length} lines; review ${PINS_FILE} with git diff`,
+        );
+      } catch (failed) {
+        // What another run pinned meanwhile counts, even if this one found something else.
+        if (read() === before) throw failed;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { INTERRUPTED } from "./interrupt.ts";
 import { columns, duration, hanging, wrapping } from "./layout.ts";
 import { leftOutNote } from "./left_out_note.ts";
@@ -131,7 +132,7 @@ function printSummary(session: Session, options: Options, print: Print): void {
   const counts = { cached: 0, run: 0, wait: 0 };
   for (const { action } of decisions.values()) counts[action]++;
   const { cached, run, wait } = counts;
-  const parts = [`${decisions.size} instances`, `${cached} up to date`];
+  const parts = [counted(decisions.size, "instance"), `${cached} up to date`];
   if (run > 0) parts.push(`${run} to run`);
   if (wait > 0) parts.push(`${wait} after those`);
   const lines = [
@@ -150,7 +151,7 @@ function estimateLine({ estimate }: Session, { jobs, calibrate }: Options): stri
   }
   const unknown = estimate.unknown === 0
     ? ""
-    : `, not counting ${estimate.unknown} instances about which nothing is known`;
+    : `, not counting ${counted(estimate.unknown, "instance")} about which nothing is known`;
   const parallel = jobs === 1 ? "1 job" : `up to ${jobs} jobs`;
   const source = calibrate ? "earlier runs and these trials" : "earlier runs";
   return `about ${duration(estimate.seconds)} on ${parallel}${unknown}, judging by ${source}`;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { megabytes } from "../files.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import type { Decision } from "../plan/plan.ts";
@@ -11,7 +12,8 @@ import type { Instance } from "../plan/graph.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import type { Result } from "../run/run.ts";
 import { namedBy } from "../store/trace.ts";
-import { counted, openCache } from "./cache.ts";
+import { acceptedNote } from "./accepted_note.ts";
+import { openCache } from "./cache.ts";
 import { recordFetched } from "./finish.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
@@ -32,6 +34,8 @@ export async function pull(project: Project, options: Options, print: Print): Pr
       if (recorded) await recordFetched(session, results, { project, options });
       o.leavesUnrecorded = !recorded;
       say(session, { here: results.size, ...counts, recorded }, { options, print });
+      const accepted = await acceptedNote(session, results, options);
+      if (accepted !== undefined) reading(options, print).onNote?.(accepted);
       return counts.lost + counts.unknown > 0 ? 1 : 0;
     } finally {
       held.release();

@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { LockstepError } from "../errors.ts";
 import { megabytes } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { counted, openCache } from "./cache.ts";
+import { openCache } from "./cache.ts";
 import { wrapping } from "./layout.ts";
 import type { Options } from "./options.ts";
 import type { Print, Project } from "./project.ts";

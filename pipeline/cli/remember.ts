@@ -12,7 +12,7 @@ import type { Sha256 } from "../key/hash.ts";
 import { describeMachine } from "../key/machine.ts";
 import { platformAtOnce } from "../key/platform.ts";
 import { isSettled } from "../key/source_files.ts";
-import { readPublications } from "../run/publications.ts";
+import { publicationsPath, readPublications } from "../run/publications.ts";
 import { bundledFiles } from "../store/code.ts";
 import { latestPath } from "../store/latest.ts";
 import { FOLDERS } from "../store/local_store.ts";
@@ -198,7 +198,7 @@ async function resultsOf(
   const { name, outputs, store, decisions } = session;
   const code = join(store.root, "code");
   const paths = [
-    ...[latestPath(name, store), join(store.root, "published.json"), join(outputs, CATALOGUE)],
+    ...[latestPath(name, store), publicationsPath(store), join(outputs, CATALOGUE)],
     ...[code, ...sortedEntries(code).map((entry) => join(code, entry.name))],
     ...[
       ...TRACE_FILES,

@@ -71,9 +71,14 @@ async function carryOut(request: Request): Promise<number> {
     },
   };
   const quick = await withImports(() => openSession(project, options, opening), {
-    ...{ root: project.root, options },
+    ...{ root: project.root, options, signal: request.signal },
     onPinned: (message) => listener({ event: "lock", path: PINS_FILE, message, holds: true }),
   });
+  if (quick === undefined) {
+    const message = "interrupted: what is pinned is kept; the same command continues";
+    listener({ event: "interrupted", message, done: 0, instances: 0, saved: [] });
+    return INTERRUPTED;
+  }
   requireLimits(quick, options);
   if (options.locked) requireLock(project, quick);
   const pages = await pagesIfUpToDate(project, quick, options);
@@ -115,6 +120,14 @@ async function carryOut(request: Request): Promise<number> {
 async function begin(quick: Session, options: Options) {
   const held = holdForRun(quick.store);
   const session = await sealed(quick, options);
+  try {
+    // What the catalogue took for up to date, and is not, takes as much as the rest.
+    requireLimits(session, options);
+  } catch (error) {
+    await session.claims.close();
+    held.release();
+    throw error;
+  }
   const live = await openLive(session.store, {
     name: session.name,
     instances: session.graph.map(({ name, node }) => [name, node.name] as const),
@@ -174,7 +187,10 @@ async function runSession(run: Run): Promise<{ readonly code: number; readonly f
   }
   const ended = { ...outcome, failedKeys: progress.failedKeys };
   const accepted = await acceptedNote(session, outcome.results, options);
-  if (accepted !== undefined) listener({ event: "note", message: accepted });
+  if (accepted !== undefined) {
+    const message = `${accepted}, and marked in the report's header; no lock is written`;
+    listener({ event: "note", message });
+  }
   const agrees = await finish(session, ended, { project, options, listener });
   const { failed, unlike } = outcome;
   return { code: failed > 0 || !agrees || unlike > 0 ? 1 : 0, failed };

@@ -27,7 +27,7 @@ export interface RunGraphOptions {
 /** Runs all instances of a graph for which there is no result yet. */
 export async function runGraph(session: Session, o: RunGraphOptions): Promise<RunOutcome> {
   const { name, store, claims, executor, bundles, platform, planInput, secondsOf } = session;
-  const { mirror, modified } = session.experiment;
+  const { mirror, modified, locate } = session.experiment;
   return await run(o.graph, o.decisions, {
     name,
     store,
@@ -42,6 +42,7 @@ export async function runGraph(session: Session, o: RunGraphOptions): Promise<Ru
     mirror,
     pins: new Pins(o.root, { keep: o.keepPins && !modified }),
     secondsOf,
+    locate,
     listener: o.listener,
     failFast: o.failFast,
     signal: o.signal,

@@ -33,7 +33,7 @@ export async function auditEngine(
   const named = [...new Set(all.map(({ node }) => node.stage.name))];
   const tallies: Tally[] = [];
   const progress = progressLine(options);
-  await selfAudit(
+  const untried = await selfAudit(
     {
       ...{ root: project.root, outputs: outputsFolder(project, options), profile, mirror },
       experiment: experiment.name,
@@ -47,10 +47,20 @@ export async function auditEngine(
     },
   );
   progress("");
-  const audited = { experiment: experiment.name, profile, seed, times };
+  const audited = {
+    ...{ experiment: experiment.name, profile, seed, times },
+    ...(untried === undefined ? {} : { untried: untried.what }),
+  };
   const sum = totals(tallies);
   if (options.json) print(JSON.stringify({ event: "selfaudit-summary", ...audited, ...sum }));
-  else printText(tallies, print);
+  else {
+    printText(tallies, print);
+    if (untried !== undefined) {
+      wrapping(print)(
+        `not tried: ${untried.what}: no store at ${untried.store}; run "deno task reproduce" first`,
+      );
+    }
+  }
   if (options.page !== undefined) {
     await writeWholeText(options.page, selfAuditPage(tallies, audited));
     if (!options.json) print(`wrote ${options.page}`);

@@ -103,7 +103,11 @@ export async function openSession(
   const wiring = await openExperiment(project, options);
   const { name, all } = wiring;
   const names = all.map((instance) => instance.name);
-  const only = matcher(options.only, names, "--only");
+  const only = matcher(
+    options.only,
+    names,
+    options.command === "certify" ? "the pattern" : "--only",
+  );
   const force = matcher(options.force, names, "--force");
   const graph = options.only.length > 0 ? select(all, only) : all;
   checkPublishPaths(graph, name);

@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { ConfigError, UsageError } from "../errors.ts";
-import { lookAt, readText } from "../files.ts";
+import { lookAt, readText, statOf } from "../files.ts";
 import { foldersOf } from "../provenance/described_run.ts";
 import { type PublicKey, readPublicKey, readSigningKey } from "../provenance/keys.ts";
 import {
@@ -27,7 +27,7 @@ import { writeWholeText } from "./write_whole.ts";
 export async function sign(project: Project, options: Options, print: Print): Promise<number> {
   const [file = ""] = options.operands;
   const path = resolve(file);
-  if (lookAt(path)?.kind !== "a file") {
+  if (!isFile(path)) {
     throw new ConfigError(`Cannot sign or check ${file}: it must be a file, and is none`);
   }
   if (options.key === undefined) {
@@ -49,6 +49,11 @@ export async function sign(project: Project, options: Options, print: Print): Pr
   if (options.json) print(JSON.stringify({ event: "signed", file, signature: shown, key: key.id }));
   else print(`wrote ${shown}, by key ${key.id.slice(0, 12)}`);
   return 0;
+}
+
+/** Whether there is a file, also by way of a link: what is signed is what whoever opens it reads. */
+function isFile(path: string): boolean {
+  return statOf(path) !== undefined && lookAt(Deno.realPathSync(path))?.kind === "a file";
 }
 
 interface Context {
@@ -99,7 +104,7 @@ async function check(context: Context, { file, path, key }: Checked): Promise<nu
 /** A file that is no text has its signature beside it. */
 function textOf(path: string): string {
   try {
-    return readText(path) ?? "";
+    return readText(Deno.realPathSync(path)) ?? "";
   } catch {
     return "";
   }

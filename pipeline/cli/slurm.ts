@@ -8,7 +8,7 @@ import type { Listener } from "../event.ts";
 import type { Platform } from "../key/platform.ts";
 import { NoAnswer, requireSlurm } from "../run/executor/slurm/programs.ts";
 import { SlurmQueue } from "../run/executor/slurm/queue.ts";
-import { scriptOf } from "../run/executor/slurm/script.ts";
+import { requireNameable, scriptOf } from "../run/executor/slurm/script.ts";
 import type { JobNeeds } from "../run/executor/slurm/settings.ts";
 import { needsOf } from "../run/share.ts";
 import type { Queue } from "../run/queue.ts";
@@ -20,10 +20,12 @@ import { isOnSlurm } from "./placement.ts";
 import type { Print, Project } from "./project.ts";
 import { type Session, withSession } from "./session.ts";
 
-function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
+/** What a job of an instance asks of Slurm. */
+export function jobNeedsOf(instance: Instance, platform: Platform): JobNeeds {
   const { slurm: settings, stage, resources } = instance.node;
-  const { gpus } = needsOf(instance, platform);
-  return { resources: { ...resources, gpus }, settings, alone: stage.alone ?? false };
+  const { gpus, timeSeconds } = needsOf(instance, platform);
+  const time = timeSeconds === undefined ? {} : { timeSeconds };
+  return { resources: { ...resources, gpus, ...time }, settings, alone: stage.alone ?? false };
 }
 
 /** A run's jobs. */
@@ -48,6 +50,7 @@ export async function openSlurm(
     readonly listener: Listener;
   },
 ): Promise<SlurmRun> {
+  requireNameable(session.store.root);
   const isAnyOpen = [...session.decisions].some(([{ node }, { action }]) =>
     action !== "cached" && isOnSlurm(node, options.executor)
   );
@@ -112,6 +115,7 @@ export async function writeScripts(
       action !== "cached" && isOnSlurm(node, options.executor)
     );
     const folder = join(store.root, "slurm", "dry-run");
+    requireNameable(store.root);
     for (const [stage, instances] of Map.groupBy(open, ([{ node }]) => node.name)) {
       const [instance] = instances[0]!;
       const path = join(folder, `${stage}.sh`);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { experimentNames } from "../config/files.ts";
 import { LockstepError, UsageError } from "../errors.ts";
 import { Claims } from "../store/claims.ts";
 import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
@@ -66,7 +67,14 @@ async function keep(
         'begins with a letter or digit and does not end with ".json"',
     );
   }
-  // Where a run is named, these come first or mean something else.
+  // Where a run is named, these come first or mean something else, now or once they have run.
+  const experiment = experimentNames(project.root).find((each) => name.startsWith(`${each}.`));
+  if (experiment !== undefined) {
+    throw new UsageError(
+      `Cannot tag a run as "${name}": runs of experiment ${experiment} have such names; give one that ` +
+        `does not begin with "${experiment}."`,
+    );
+  }
   if (name === "HEAD" || store && latestNames(store).includes(name)) {
     throw new UsageError(
       `Cannot tag a run as "${name}": a recorded run or a commit has that name; give another`,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../amounts.ts";
 import { type Event, type Listener, unreachable } from "../event.ts";
 import { shorten } from "../key/shorten.ts";
 import { Failures } from "./failures.ts";
@@ -129,7 +130,12 @@ class TextView {
     const about = seconds === null || seconds === 0 ? "" : `, about ${duration(seconds)}`;
     this.#print(this.#labelled("Lockstep", `${event.experiment}, profile ${event.profile}`));
     this.#print(this.#labelled("backend", `${event.backend}: ${event.backendReason}`));
-    this.#print(this.#labelled("plan", `${instances} instances on ${jobs} jobs${about}`));
+    this.#print(
+      this.#labelled(
+        "plan",
+        `${counted(instances, "instance")} on ${counted(jobs, "job")}${about}`,
+      ),
+    );
   }
 
   #executed({ instance, seconds, metrics }: Extract<Event, { event: "executed" }>): void {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ConfigError, UnpinnedError } from "../errors.ts";
+import { ConfigError, UnpinnedError, UnsettledError } from "../errors.ts";
 import { canonical, type Json, NotJsonError } from "../key/canonical.ts";
 import { type Locate, type Path, valueAt } from "./document.ts";
 import type { Settling, Stage, Surroundings } from "../stage.ts";
@@ -56,9 +56,25 @@ export function paramsOf(node: Node, coordinates: Coordinates, source: ParamsSou
   try {
     return plain(settle(params, settlingOf(node, coordinates, source)));
   } catch (error) {
-    if (!(error instanceof UnpinnedError)) throw error;
-    throw new UnpinnedError(error, point(error.path, error.message));
+    throw pointed(error, point);
   }
+}
+
+/** An error of `settle`, or of what it would look up, with file and line. */
+function pointed(error: unknown, point: Locate): unknown {
+  if (!(error instanceof UnsettledError)) return error;
+  const { path } = error;
+  const message = point(path, error.message);
+  if (!(error instanceof UnpinnedError)) return new ConfigError(message, { cause: error });
+  const { subject } = error;
+  const look = async () => {
+    try {
+      return await error.look();
+    } catch (failed) {
+      throw pointed(failed, point);
+    }
+  };
+  return new UnpinnedError({ subject, path, look }, message);
 }
 
 /** What an instance's params are settled by. */

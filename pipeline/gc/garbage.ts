@@ -9,12 +9,13 @@ import { entriesBelow, lookAt, readText, sortedEntries } from "../files.ts";
 import { isSha256, type Sha256 } from "../key/hash.ts";
 import { OWNER_FILE } from "../run/executor.ts";
 import { interruptedClaims, readClaims } from "../store/claims.ts";
-import { currentCode } from "../store/code.ts";
+import { currentCode, modulesOf } from "../store/code.ts";
 import type { LatestRun } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
 import { isLocked } from "../store/mutex.ts";
 import { unseal } from "../store/sealed.ts";
 import { isRecord } from "../store/shape.ts";
+import { namedBy, type OutputRecord } from "../store/trace.ts";
 import { locksFolder } from "../store/workspace.ts";
 import type { Item, Kind } from "./kinds.ts";
 import { keysReached, NamedBlobs, readTraces, type TraceFile } from "./reached.ts";
@@ -51,25 +52,31 @@ export interface Request {
 export async function findGarbage({ root, store, latest, include }: Request): Promise<Garbage> {
   const { claimed, dead } = await readClaims(store);
   const interrupted = include.includes("interrupted") ? [] : dead.flatMap(interruptedClaims);
-  const roots = readRoots({ root, workspace: store, latest });
   const traces = readTraces(store);
+  const roots = readRoots({ root, workspace: store, latest, traces });
   const wanted = [roots.runs, roots.tags, roots.locks].flatMap((by) => [...by.values()].flat());
   // What is behind a published file is kept only where its run is.
+  const inputs = roots.orders.flatMap((order) =>
+    Object.values(order.inputs).flat().map(({ record }) => record)
+  );
+  const ordered = roots.orders.map(({ key }) => key);
+  const counted = [...claimed, ...interrupted, ...ordered];
+  const artifacts = [...counted, ...inputs.map(({ sha256 }) => sha256)];
   const keys = new Set([
-    ...keysReached([...wanted, ...claimed, ...interrupted], traces),
+    ...keysReached([...wanted, ...counted], { artifacts, traces }),
     ...roots.published,
   ]);
-  const results = await sortResults(store, traces, keys);
+  const results = await sortResults(store, traces, { keys, inputs });
   const own = new Set([...keys, ...roots.failed]);
   const onRequest = [
-    ...await checkpoints(store, claimed),
+    ...await checkpoints(store, new Set([...claimed, ...ordered])),
     ...asides(store),
     ...dead.map((path) => sized("interrupted", path)),
   ];
   const goes = (item: Item) => include.includes(item.kind);
   const items = [
     ...results.items,
-    ...code(store, new Set([...claimed, ...interrupted])),
+    ...code(store, [...counted, ...roots.orders.flatMap(({ bundle }) => modulesOf(store, bundle))]),
     ...certificates(store, keys),
     ...logs(store, new Set([...own, ...onRequest.map(({ path }) => nameOf(path) as Sha256)])),
     ...await scratch(store),
@@ -91,14 +98,17 @@ export async function findGarbage({ root, store, latest, include }: Request): Pr
   };
 }
 
-/** Traces and blobs that nothing keeps, the traces first. */
+/** Traces and blobs that nothing keeps, the traces first. `inputs` are what jobs read. */
 async function sortResults(
   store: LocalStore,
   traces: readonly TraceFile[],
-  keys: ReadonlySet<Sha256>,
+  { keys, inputs }: {
+    readonly keys: ReadonlySet<Sha256>;
+    readonly inputs: readonly OutputRecord[];
+  },
 ): Promise<{ readonly items: readonly Item[]; readonly kept: Garbage["kept"] }> {
   const blobs = new NamedBlobs(store);
-  const named = new Set<Sha256>();
+  const named = (await blobs.of(inputs)).digests;
   const stages = new Map<Sha256, string>();
   const items: Item[] = [];
   let results = 0, bytes = 0;
@@ -112,7 +122,7 @@ async function sortResults(
       continue;
     }
     items.push({ ...sized("trace", path), stage: trace.stage });
-    const { digests } = await blobs.of(trace);
+    const { digests } = await blobs.of(namedBy(trace));
     for (const { sha256 } of Object.values(trace.outputs)) stages.set(sha256, trace.stage);
     for (const digest of digests) if (!stages.has(digest)) stages.set(digest, trace.stage);
   }
@@ -141,7 +151,7 @@ async function keep(
   { blobs, named }: { readonly blobs: NamedBlobs; readonly named: Set<Sha256> },
 ): Promise<void> {
   if (!trace) return;
-  const { digests, isWhole } = await blobs.of(trace);
+  const { digests, isWhole } = await blobs.of(namedBy(trace));
   // What a received trace names need not be here; what of it is, can be fetched again.
   if (!isWhole && !trace.received) {
     throw new LockstepError(
@@ -153,8 +163,8 @@ async function keep(
 }
 
 /** Bundles that no stage has any more. */
-function code(store: LocalStore, claimed: ReadonlySet<Sha256>): Item[] {
-  const kept = currentCode(store).union(claimed);
+function code(store: LocalStore, counted: Iterable<Sha256>): Item[] {
+  const kept = currentCode(store).union(new Set(counted));
   const folder = join(store.root, "code");
   return sortedEntries(folder).flatMap(({ name, isFile }) => {
     const digest = name.replace(/\.map$/, "");

@@ -9,7 +9,7 @@ import { LockstepError } from "../errors.ts";
 import { entriesBelow, readText } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { inputsOf, type Manifest, namedBy, type Trace } from "../store/trace.ts";
+import { inputsOf, type Manifest, type Named, type Trace } from "../store/trace.ts";
 import { parseTrace, traceFile } from "../store/traces.ts";
 
 /** A file that holds a trace: the one of its key, or a further result of it. */
@@ -41,12 +41,17 @@ function traceIn(path: string, key: Sha256): Trace | undefined {
 }
 
 /**
- * The keys that are kept: those given and, of what they were made from, those that nothing kept makes
- * already. So whoever follows a kept result back finds as much as before.
+ * The keys that are kept: those given and, of the artifacts given and of what the keys were made from,
+ * those that nothing kept makes already. So whoever follows a kept result back finds as much as before.
+ *
+ * @param artifacts Digests of artifacts, which may have others among them.
  */
 export function keysReached(
   keys: Iterable<Sha256>,
-  traces: readonly TraceFile[],
+  { artifacts, traces }: {
+    readonly artifacts: Iterable<Sha256>;
+    readonly traces: readonly TraceFile[];
+  },
 ): ReadonlySet<Sha256> {
   const byKey = new Map<Sha256, Trace>();
   const makers = new Map<string, Trace[]>();
@@ -65,16 +70,18 @@ export function keysReached(
     for (const { sha256 } of Object.values(byKey.get(key)?.outputs ?? {})) made.add(sha256);
   };
   for (const key of reached) take(key);
+  const reach = (digest: Sha256) => {
+    if (made.has(digest)) return;
+    const maker = latestOf(makers.get(digest) ?? []);
+    if (!maker) return;
+    reached.add(maker.key);
+    take(maker.key);
+  };
+  for (const digest of artifacts) reach(digest);
   // A set's new entries are visited too.
   for (const key of reached) {
     const trace = byKey.get(key);
-    for (const [, digest] of trace ? inputsOf(trace) : []) {
-      if (made.has(digest)) continue;
-      const maker = latestOf(makers.get(digest) ?? []);
-      if (!maker) continue;
-      reached.add(maker.key);
-      take(maker.key);
-    }
+    for (const [, digest] of trace ? inputsOf(trace) : []) reach(digest);
   }
   return reached;
 }
@@ -86,7 +93,7 @@ function latestOf(traces: readonly Trace[]): Trace | undefined {
   );
 }
 
-/** The blobs that traces name, those in their folders too. */
+/** The blobs of what traces or orders name, those in their folders too. */
 export class NamedBlobs {
   readonly #store: LocalStore;
   readonly #folders = new Map<Sha256, Promise<Manifest | undefined>>();
@@ -95,18 +102,17 @@ export class NamedBlobs {
     this.#store = store;
   }
 
-  /**
-   * The digests that a trace names, of its code first; those in a folder whose list is lost are not known.
-   * What came from a cache need not be here.
-   */
-  async of(trace: Trace): Promise<{ readonly digests: Set<Sha256>; readonly isWhole: boolean }> {
+  /** The digests of what is named, in its order; those in a folder whose list is lost are not known. */
+  async of(
+    all: readonly Named[],
+  ): Promise<{ readonly digests: Set<Sha256>; readonly isWhole: boolean }> {
     const digests = new Set<Sha256>();
     let isWhole = true;
-    for (const { kind, sha256 } of namedBy(trace)) {
+    for (const { kind, sha256 } of all) {
       digests.add(sha256);
       if (kind === "file") continue;
       const manifest = await this.#manifest(sha256);
-      isWhole &&= manifest !== undefined || trace.received !== undefined;
+      isWhole &&= manifest !== undefined;
       for (const entry of Object.values(manifest ?? {})) digests.add(entry.sha256);
     }
     return { digests, isWhole };

@@ -9,11 +9,15 @@ import { LockstepError } from "../errors.ts";
 import { lookAt, readText } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readEndings } from "../run/ending.ts";
+import { Batches } from "../run/executor/slurm/batches.ts";
+import type { JobOrder } from "../run/executor/slurm/order.ts";
 import { readPublications } from "../run/publications.ts";
 import { latestNames, latestPath, type LatestRun, readLatest } from "../store/latest.ts";
-import { lockNames, readLock } from "../store/lockfile.ts";
+import { type Lock, lockNames, readLock } from "../store/lockfile.ts";
 import { readTag, tagNames } from "../store/tags.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { lockedKeys } from "./locked.ts";
+import type { TraceFile } from "./reached.ts";
 
 /** What keeps results. */
 export interface Roots {
@@ -21,6 +25,8 @@ export interface Roots {
   readonly runs: ReadonlyMap<string, readonly Sha256[]>;
   readonly tags: ReadonlyMap<string, readonly Sha256[]>;
   readonly locks: ReadonlyMap<string, readonly Sha256[]>;
+  /** What jobs are to make that are queued, or run, or ended while no run waited for them. */
+  readonly orders: readonly JobOrder[];
   /** The keys behind what is in `outputs/`, or is about to be. */
   readonly published: readonly Sha256[];
   /** Keys that a run or tag failed at: of those the logs are kept. */
@@ -36,6 +42,8 @@ export interface RootsPlace {
   readonly workspace: Pick<Workspace, "root">;
   /** How many recorded runs keep what they made, the last ones first. */
   readonly latest: number;
+  /** All of the store. */
+  readonly traces: readonly TraceFile[];
 }
 
 /**
@@ -43,7 +51,7 @@ export interface RootsPlace {
  *
  * @throws {LockstepError} If one is damaged: what it keeps is not known then.
  */
-export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
+export function readRoots({ root, workspace, latest, traces }: RootsPlace): Roots {
   const strict: Workspace = { root: workspace.root, setAside: refuse };
   const recorded = latestNames(strict).flatMap((name) => {
     const run = readLatest(name, strict);
@@ -57,7 +65,10 @@ export function readRoots({ root, workspace, latest }: RootsPlace): Roots {
   return {
     runs: new Map(kept.map(({ name, run }) => [name, Object.values(run.keys)])),
     tags: new Map(tags.map(({ name, run }) => [name, Object.values(run.keys)])),
-    locks: new Map(lockNames(root).map((name) => [name, lockedKeys(root, name)])),
+    locks: new Map(
+      lockNames(root).map((name) => [name, lockedKeys(readWhole(root, name), traces)]),
+    ),
+    orders: [...new Batches(strict).open()],
     published: [
       readPublications(strict),
       ...[...readEndings(strict).values()].map(({ files }) => files),
@@ -74,15 +85,15 @@ function refuse(path: string, message: string): never {
   );
 }
 
-function lockedKeys(root: string, name: string): Sha256[] {
+function readWhole(root: string, name: string): Lock {
   const path = join(root, name);
   const lock = readLock(path, name);
-  if (lock === undefined) return [];
+  if (lock === undefined) return new Map();
   if (lock.size === 0 || !readText(path)?.startsWith("#")) {
     throw new LockstepError(
       `Cannot tell what is to be kept: ${name} must be intact, and is not: it must begin with what it ` +
         'is of, and hold results; restore the file, or run "deno task reproduce" to write it again',
     );
   }
-  return [...lock.values()].flatMap(({ key }) => key === undefined ? [] : [key]);
+  return lock;
 }

@@ -247,12 +247,13 @@ export class CrateGraph {
   }
 
   #root(): Entity {
-    const { name, record: { commit } } = this.#run;
+    const { name, tag, record: { commit } } = this.#run;
     return {
       "@id": "./",
       "@type": "Dataset",
       name: `${name}, run by Lockstep`,
       description: `What the run ${name} computed, from what and how` +
+        (tag === undefined ? "" : `; tag ${tag}`) +
         (commit === undefined ? "" : `; commit ${commit}`),
       datePublished: this.#times().at(-1)?.slice(0, 10) ?? "1970-01-01",
       license: "Not stated. Data sets, and what is made from them, have licences of their own.",

@@ -6,16 +6,18 @@
 import { LockstepError, UsageError } from "../errors.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { type Publication, readPublications } from "../run/publications.ts";
-import { latestNames, type LatestRun, readLatest } from "../store/latest.ts";
+import { latestNames, type LatestRun } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";
-import { readTag, tagNames } from "../store/tags.ts";
+import { readNamed, tagNames } from "../store/tags.ts";
 import type { Manifest, Received, Trace } from "../store/trace.ts";
 import { suggestion } from "../suggestion.ts";
 
 /** A run with all that it made. */
 export interface DescribedRun {
-  /** `fusion.smoke`, or the tag by which it was named. */
+  /** `fusion.smoke`. */
   readonly name: string;
+  /** The tag by which it was named. */
+  readonly tag?: string;
   readonly record: LatestRun;
   /** Sorted by the instances' names, which are the record's: two instances may share a trace. */
   readonly instances: readonly (readonly [instance: string, trace: Trace])[];
@@ -28,20 +30,20 @@ export interface DescribedRun {
 /**
  * Reads a run.
  *
- * @param name A recorded run's or a tag's.
+ * @param named A recorded run's name or a tag's.
  * @throws {UsageError} If there is none of that name.
  * @throws {LockstepError} If part of what it made is not in the store.
  */
-export async function describeRun(name: string, store: LocalStore): Promise<DescribedRun> {
-  const isRecorded = latestNames(store).includes(name);
-  const record = isRecorded ? readLatest(name, store) : readTag(name, store);
+export async function describeRun(named: string, store: LocalStore): Promise<DescribedRun> {
+  const { record, tag } = readNamed(named, store) ?? {};
   if (!record) {
     const known = [...latestNames(store), ...tagNames(store)];
     throw new UsageError(
-      `Cannot describe "${name}": it must be a run recorded in the store or a tag, and is ` +
-        `neither${suggestion(name, known)}`,
+      `Cannot describe "${named}": it must be a run recorded in the store or a tag, and is ` +
+        `neither${suggestion(named, known)}`,
     );
   }
+  const name = `${record.experiment}.${record.profile}`;
   const instances: [string, Trace][] = [];
   const folders = new Map<Sha256, Manifest>();
   for (const [instance, key] of Object.entries(record.keys).sort()) {
@@ -50,11 +52,12 @@ export async function describeRun(name: string, store: LocalStore): Promise<Desc
     instances.push([instance, trace]);
     for (const [digest, manifest] of await foldersOf(trace, store)) folders.set(digest, manifest);
   }
-  const published = isRecorded
+  const published = tag === undefined
     ? Object.entries(readPublications(store)).filter(([, { run }]) => run === name)
       .map(([path, file]) => [path.slice(name.length + 1), file] as const)
     : [];
-  return { name, record, instances, folders, published: published.sort(byName) };
+  const own = { record, instances, folders, published: published.sort(byName) };
+  return { name, ...(tag === undefined ? {} : { tag }), ...own };
 }
 
 /**

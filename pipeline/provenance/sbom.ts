@@ -66,6 +66,9 @@ export function billOfMaterials(run: DescribedRun, root: string): object {
         "bom-ref": ref,
         name: run.name,
         ...(commit === undefined ? {} : { version: commit }),
+        ...(run.tag === undefined
+          ? {}
+          : { properties: [{ name: "lockstep:tag", value: run.tag }] }),
       },
     },
     components: [...components.values()].sort((a, b) => a["bom-ref"] < b["bom-ref"] ? -1 : 1),

@@ -22,13 +22,14 @@ export interface Publication extends Content {
 /** Path below `outputs/` to what was written there. */
 export type Publications = Readonly<Record<string, Publication>>;
 
-function recordPath(workspace: Workspace): string {
+/** Where the record is kept. */
+export function publicationsPath(workspace: Pick<Workspace, "root">): string {
   return join(workspace.root, "published.json");
 }
 
 /** What is in `outputs/`, as it was written there. */
 export function readPublications(workspace: Workspace): Publications {
-  return readSealed(recordPath(workspace), {
+  return readSealed(publicationsPath(workspace), {
     parse: (value) => isPublications(value) ? value : undefined,
     onDamage: (path, message) => workspace.setAside(path, message),
   }) ?? {};
@@ -36,7 +37,7 @@ export function readPublications(workspace: Workspace): Publications {
 
 /** Records what is in `outputs/`. */
 export function writePublications(publications: Publications, workspace: Workspace): void {
-  writeSealed(recordPath(workspace), publications);
+  writeSealed(publicationsPath(workspace), publications);
 }
 
 /** Whether a parsed value is such a record. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Bundle } from "../key/bundle_format.ts";
+import type { Locate } from "../config/document.ts";
 import { explain, LockstepError } from "../errors.ts";
 import type { Listener } from "../event.ts";
 import type { Executor } from "./executor.ts";
@@ -17,7 +18,7 @@ import { isHeld, type Owner, tryLock } from "../store/mutex.ts";
 import { decide, type Decision, outputsOf, type PlanInput } from "../plan/plan.ts";
 import type { Platform } from "../key/platform.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
-import { needsOf, type Share } from "./share.ts";
+import { needsOf, requireRoom, type Share } from "./share.ts";
 import { Slots } from "./slots.ts";
 import { type Queue, QueueFailure } from "./queue.ts";
 import { Queued } from "./queued.ts";
@@ -46,6 +47,7 @@ export interface RunOptions {
   readonly mirror: string | undefined;
   readonly pins: Pins;
   readonly secondsOf: (instance: Instance) => number | undefined;
+  readonly locate: Locate;
   readonly listener: Listener;
   /** Whether the first failure ends what runs, and nothing new starts. */
   readonly failFast: boolean;
@@ -228,7 +230,7 @@ class Runner {
 
   /** Makes an instance, unless another process did meanwhile; returns damaged upstream, if any. */
   async #attempt(instance: Instance, upstream: Upstream): Promise<Set<Instance>> {
-    const { planInput, listener } = this.#options;
+    const { planInput, listener, executor, platform, locate } = this.#options;
     this.#signal.throwIfAborted();
     const decision = await decide(instance, upstream, planInput);
     if (decision.action === "cached") return this.#reuse(instance, decision);
@@ -236,10 +238,12 @@ class Runner {
     if (queue) return await this.#queue(queue, instance, { decision, upstream });
     const urgency = this.#options.secondsOf(instance) ?? 0;
     const alone = instance.node.stage.alone ?? false;
-    const needs = needsOf(instance, this.#options.platform);
+    // What seemed up to date when the run was planned may have to be made after all.
+    requireRoom([instance], { limits: executor.limits, platform, locate });
+    const needs = needsOf(instance, platform);
     for (let reported = false;; reported = true) {
       const ended = await this.#slots.use(
-        { urgency, alone, needs },
+        { urgency, alone, needs, signal: this.#signal },
         (adapters) =>
           this.#underLock(instance, decision, {
             upstream,

@@ -5,6 +5,7 @@
  */
 import { totalmem } from "node:os";
 import { sizeText } from "../amounts.ts";
+import type { Locate } from "../config/document.ts";
 import { ConfigError } from "../errors.ts";
 import type { Platform } from "../key/platform.ts";
 import type { Instance } from "../plan/graph.ts";
@@ -70,7 +71,7 @@ const RESOURCES = [
 /**
  * Refuses what could never run.
  *
- * @param locate Points at the line of a node's entry.
+ * @param o.locate Points at the line of a node's entry.
  * @throws {ConfigError} If an instance takes more than there is.
  */
 export function requireRoom(
@@ -78,7 +79,7 @@ export function requireRoom(
   { limits, platform, locate }: {
     readonly limits: Amounts;
     readonly platform: Platform;
-    readonly locate: (path: readonly string[], what: string) => string;
+    readonly locate: Locate;
   },
 ): void {
   const messages = new Set<string>();

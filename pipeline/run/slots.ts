@@ -17,8 +17,10 @@ export interface Claim {
   readonly urgency: number;
   /** Whether nobody else may work meanwhile. */
   readonly alone: boolean;
-  /** No more than there is in all. */
+  /** No more than there is in all, or it waits for ever: `requireRoom` refuses it. */
   readonly needs: Amounts;
+  /** Ends the wait, not the work. */
+  readonly signal?: AbortSignal;
 }
 
 interface Waiting extends Claim {
@@ -52,16 +54,14 @@ export class Slots {
     this.#adapters = Array.from({ length: count }, (_, number) => number);
   }
 
-  /** Runs `work` in a place of its own, with adapters of its own. */
+  /**
+   * Runs `work` in a place of its own, with adapters of its own.
+   *
+   * @throws The signal's reason, if it was aborted before the work began.
+   */
   async use<T>(claim: Claim, work: (adapters: readonly number[]) => Promise<T>): Promise<T> {
     const needs: Shared = { ...claim.needs, places: 1 };
-    const adapters = await new Promise<readonly number[]>((go) => {
-      this.#waiting.push({ ...claim, needs, order: this.#count++, go });
-      this.#waiting.sort((a, b) =>
-        Number(a.alone) - Number(b.alone) || b.urgency - a.urgency || a.order - b.order
-      );
-      this.#fill();
-    });
+    const adapters = await this.#wait({ ...claim, needs });
     try {
       return await work(adapters);
     } finally {
@@ -72,6 +72,28 @@ export class Slots {
       this.#adapters.sort((a, b) => a - b);
       this.#fill();
     }
+  }
+
+  async #wait(claim: Claim & { readonly needs: Shared }): Promise<readonly number[]> {
+    const { signal } = claim;
+    signal?.throwIfAborted();
+    const { promise, resolve: go, reject } = Promise.withResolvers<readonly number[]>();
+    const waiting = { ...claim, order: this.#count++, go };
+    this.#waiting.push(waiting);
+    this.#waiting.sort((a, b) =>
+      Number(a.alone) - Number(b.alone) || b.urgency - a.urgency || a.order - b.order
+    );
+    const giveUp = () => {
+      const at = this.#waiting.indexOf(waiting);
+      if (at < 0) return;
+      this.#waiting.splice(at, 1);
+      reject(signal!.reason);
+      // What was kept for it is for others.
+      this.#fill();
+    };
+    signal?.addEventListener("abort", giveUp);
+    this.#fill();
+    return await promise.finally(() => signal?.removeEventListener("abort", giveUp));
   }
 
   #fill(): void {

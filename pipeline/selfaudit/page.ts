@@ -12,11 +12,13 @@ export interface Audited {
   readonly profile: string;
   readonly seed: number;
   readonly times: number;
+  /** What was not tried, since there is no store. */
+  readonly untried?: string;
 }
 
 /** The page. */
 export function selfAuditPage(tallies: readonly Tally[], audited: Audited): string {
-  const { experiment, profile, seed, times } = audited;
+  const { experiment, profile, seed, times, untried } = audited;
   const all = totals(tallies);
   const body = html`
     <h1>The engine, audited by mutation</h1>
@@ -24,6 +26,9 @@ export function selfAuditPage(tallies: readonly Tally[], audited: Audited): stri
     <p><strong>${all.tried} alterations: ${all.missed} of ${all
       .expected} reactions missed (${percent(all.missed, all.expected)}), ${all.spurious} of ${all
       .unexpected} spurious (${percent(all.spurious, all.unexpected)}).</strong></p>
+    ${untried === undefined ? null : html`
+      <p class="failed">Not tried: ${untried}; there was no store.</p>
+    `}
     <p>Missed: an instance that is handed something else and keeps its key, code that a stage reaches and
     that may change under it, stored bytes that the audit takes for whole. Spurious: an instance that would
     run again for nothing.</p>

@@ -28,12 +28,18 @@ export interface SelfAudit {
   readonly platform: Platform;
 }
 
-/** Audits; hands over each kind when it is done. */
+/** What of a self-audit was not tried for want of what it alters, and where that is looked for. */
+export interface Untried {
+  readonly what: string;
+  readonly store: string;
+}
+
+/** Audits; hands over each kind when it is done. Returns what could not be tried. */
 export async function selfAudit(
   { root, outputs, ...what }: SelfAudit,
   extent: Extent,
   take: (tally: Tally) => void,
-): Promise<void> {
+): Promise<Untried | undefined> {
   extent.progress("a copy of the project");
   using copy = copyOf({ root, outputs });
   const subject: Subject = { ...what, root: copy.root };
@@ -41,5 +47,8 @@ export async function selfAudit(
   (await auditIngredients(subject, extent)).forEach(take);
   const stages = [...what.stages.keys()];
   (await auditCode({ root, stages }, extent)).forEach(take);
-  if (statOf(join(copy.outputs, "store"))) (await auditStored(copy, extent)).forEach(take);
+  const store = join(outputs, "store");
+  if (!statOf(store)) return { what: "stored bytes, ingredients in stored traces", store };
+  (await auditStored(copy, extent)).forEach(take);
+  return undefined;
 }

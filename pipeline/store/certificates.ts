@@ -42,6 +42,11 @@ export function lockedCertificatesName(lock: string): string {
   return lock.replace(/[.]lock$/, ".certificates");
 }
 
+/** Whether a path is that of certificates beside a lock. */
+export function isCertificatesName(name: string): boolean {
+  return name.endsWith(".certificates");
+}
+
 /**
  * The certificates that go with a lock, by key; none if there is no such file.
  *

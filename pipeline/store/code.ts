@@ -199,6 +199,13 @@ export function currentCode(workspace: Workspace): Set<Sha256> {
   );
 }
 
+/** The digests of a bundle's modules and manifest, as far as they are known here. */
+export function modulesOf(workspace: Workspace, bundle: Modules): Sha256[] {
+  const { code, packages } = bundle;
+  if (packages === undefined) return [code];
+  return hasModules(workspace, bundle) ? codeDigests(workspace, bundle) : [code, packages];
+}
+
 /** Makes a bundle's modules blobs, for their digests are about to be named by a trace. */
 export async function keepCode(
   { store, workspace }: { readonly store: BlobStore; readonly workspace: Workspace },

@@ -17,11 +17,12 @@ export interface Difference {
  * the same numbers. Keys may differ: other code with the same results passes.
  *
  * @param options.whole Whether the results are all that the run has.
+ * @param options.made Whether keys and recipes must be the same too.
  */
 export function compareWithLock(
   lock: Lock,
   results: Lock,
-  options: { readonly whole: boolean },
+  options: { readonly whole: boolean; readonly made?: boolean },
 ): Difference[] {
   const found: Difference[] = [];
   const differ = (instance: string, what: string) =>
@@ -33,8 +34,14 @@ export function compareWithLock(
   }
   for (const [instance, now] of results) {
     const locked = lock.get(instance);
-    if (!locked) differ(instance, " is not in the lock");
-    else for (const message of entryDifferences(locked, now)) differ(instance, `: ${message}`);
+    if (!locked) {
+      differ(instance, " is not in the lock");
+      continue;
+    }
+    for (const message of entryDifferences(locked, now)) differ(instance, `: ${message}`);
+    for (const message of options.made ? madeDifferences(locked, now) : []) {
+      differ(instance, `: ${message}`);
+    }
   }
   return found;
 }
@@ -54,6 +61,16 @@ function* entryDifferences(locked: LockEntry, now: LockEntry): Generator<string>
     const [before, value] = [own(locked.metrics, name), own(now.metrics, name)];
     if (before === value) continue;
     yield `metric ${JSON.stringify(name)} must be ${before ?? "absent"}, found ${value ?? "none"}`;
+  }
+}
+
+/** What says how a result was made: of what is measured, it is all that a lock says. */
+function* madeDifferences(locked: LockEntry, now: LockEntry): Generator<string> {
+  for (const name of ["key", "recipe"] as const) {
+    const [before, found] = [locked[name], now[name]].map((digest) =>
+      digest === undefined ? "none" : `${digest.slice(0, 12)}…`
+    );
+    if (locked[name] !== now[name]) yield `${name} must be ${before}, found ${found}`;
   }
 }
 

@@ -15,10 +15,15 @@ import type { Workspace } from "./workspace.ts";
  * @throws {LockstepError} If a repair is at work.
  */
 export function holdForRun(workspace: Workspace): HeldLock {
-  return hold(workspace, { alone: false }) ?? refuse(
+  return tryHoldForRun(workspace) ?? refuse(
     `Cannot run on the store at ${workspace.root}: "audit --repair" is at work on it; run again when ` +
       "it has ended",
   );
+}
+
+/** The same at once or, while a repair is at work, not at all. */
+export function tryHoldForRun(workspace: Workspace): HeldLock | undefined {
+  return hold(workspace, { alone: false });
 }
 
 /**

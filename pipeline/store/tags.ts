@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { sortedEntries } from "../files.ts";
-import { type LatestRun, toLatestRun } from "./latest.ts";
+import { latestNames, type LatestRun, readLatest, toLatestRun } from "./latest.ts";
 import { readSealed, writeSealed } from "./sealed.ts";
 import { makeFolder, type Workspace } from "./workspace.ts";
 
@@ -38,6 +38,19 @@ export function readTag(name: string, workspace: Workspace): LatestRun | undefin
     parse: toLatestRun,
     onDamage: (path, message) => workspace.setAside(path, message),
   });
+}
+
+/** The run that a name is of: recorded as `fusion.smoke`, or kept by a tag; `undefined` if there is none. */
+export function readNamed(
+  name: string,
+  workspace: Workspace,
+): { readonly record: LatestRun; readonly tag?: string } | undefined {
+  if (latestNames(workspace).includes(name)) {
+    const record = readLatest(name, workspace);
+    return record && { record };
+  }
+  const record = isTagName(name) ? readTag(name, workspace) : undefined;
+  return record && { record, tag: name };
 }
 
 /** Keeps a run under a name. */

@@ -55,7 +55,7 @@ export async function auditStore(
   const unchecked = auditLocks(audit, { runs, traces, endings });
   auditCode(audit);
   auditCertificates(audit, traces);
-  const published = await auditOutputs(audit, publications);
+  const published = await auditOutputs(audit, publications, [...runs.keys()]);
   auditPublications(audit, publications, { byKey: traces.byKey, manifests });
   auditTracePage(audit, [...runs.keys()]);
   auditCatalog(audit, traces);

@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { join } from "node:path";
 import { atEndpoints } from "../../data/archives.ts";
-import { expandSource, HubError, lookUpSource } from "../../data/hub.ts";
+import { ChoiceError, expandSource, HubError, lookUpSource } from "../../data/hub.ts";
 import { type FileSource, sourceSchema } from "../../data/source.ts";
 import { transferFile } from "../../data/transfer.ts";
 import { type ArchiveServer, archiveServer, COMMITS, KNOWN } from "../rig/archive_server.ts";
@@ -200,7 +200,13 @@ Deno.test("what an archive answers wrongly is one message that says what to do",
           JSON.stringify([{ type: "file", path: "../x", size: 1, oid: "c".repeat(40) }]),
           asJson,
         )
-        : undefined, "and of 0 none fits"],
+        : undefined, "and of 1 none fits"],
+    ["a next page that is none", (path) =>
+      path.includes("/tree/")
+        ? new Response("[]", {
+          headers: { ...asJson.headers, link: `<https://[>; rel="next"` },
+        })
+        : undefined, "must name the next part of its list by a URL"],
     [
       "no such file",
       (path) => path.includes("/tree/") ? new Response("[]", asJson) : undefined,
@@ -214,6 +220,72 @@ Deno.test("what an archive answers wrongly is one message that says what to do",
     assertStringIncludes(error.message, message, what);
     assertEquals(error.message.split("\n").length, 1);
     assertStringIncludes(error.message, "hf:owner/name@main");
+  }
+});
+
+Deno.test("a file that a pattern fits is taken or refused by name, never left out", async () => {
+  await using server = archiveServer();
+  const listed = (...paths: string[]) => {
+    server.misbehave = (path) =>
+      path.includes("/tree/")
+        ? Response.json(paths.map((path) => ({
+          ...{ type: "file", path, size: 1, oid: "c".repeat(40) },
+        })))
+        : undefined;
+  };
+  const all = source({ hf: "owner/name@main", files: [{ name: "data/**" }] });
+  const cases: [path: string, shown: string][] = [
+    ["data/b  b.txt", "data/b  b.txt"],
+    ["data/c\\d.txt", "data/c\\d.txt"],
+    ["data/two\nlines.txt", "data/two\\u{a}lines.txt"],
+    // Written from right to left from there on: it would be read as "data/csv.txt".
+    ["data/\u202etxt.vsc", "data/\\u{202e}txt.vsc"],
+    ["data/a\u00a0b.txt", "data/a\\u{a0}b.txt"],
+    ["data/\ud800.txt", "data/\\u{d800}.txt"],
+    ["data/x*.txt", "data/x*.txt"],
+    ["data/../../x", "data/../../x"],
+  ];
+  for (const [path, shown] of cases) {
+    listed("data/a.txt", path);
+    const { message } = await assertRejects(() => lookUp(server, all), ChoiceError);
+    assertStringIncludes(message, `Cannot take "${shown}" of hf:owner/name@main`);
+    // What is not chosen does not matter.
+    listed("data/a.txt", path.replace("data", "other"));
+    assertEquals((await lookUp(server, all)).get(`hf:owner/name@${first}/data/**`), "1 files");
+  }
+  listed("data/Ünï 中文 (1).txt", "data/.hidden");
+  assertEquals((await lookUp(server, all)).get(`hf:owner/name@${first}/data/**`), "2 files");
+});
+
+Deno.test("what could not be used is refused before it is pinned", async () => {
+  await using server = archiveServer();
+  const twice = source({
+    hf: "owner/name@main",
+    files: [{ name: "data/*.txt" }, { name: "data/train.txt" }],
+  });
+  await assertRejects(() => lookUp(server, twice), ChoiceError, "chosen twice");
+});
+
+Deno.test("an archive below a path is asked for all pages, whatever base its links have", async () => {
+  await using server = archiveServer();
+  for (const base of ["https://huggingface.co", "/hub", "https://example.org/hub"]) {
+    await using proxy = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      async (request) => {
+        const { pathname, search } = new URL(request.url);
+        if (!pathname.startsWith("/hub/")) return new Response("", { status: 404 });
+        const answer = await fetch(server.url + pathname.slice("/hub".length) + search);
+        const headers = new Headers(answer.headers);
+        const link = headers.get("link");
+        if (link) headers.set("link", link.replace("https://huggingface.co", base));
+        return new Response(answer.body, { headers });
+      },
+    );
+    const variables: Record<string, string> = {
+      HF_ENDPOINT: `http://127.0.0.1:${proxy.addr.port}/hub/`,
+    };
+    const pins = await lookUpSource(HF, new Map(), { variable: (name) => variables[name] });
+    assertEquals(Object.fromEntries(pins), PINS);
   }
 });
 
@@ -261,6 +333,47 @@ Deno.test("a token goes to the archive, to no server that it names, and into no 
   });
   assertEquals(server.asked.at(-1)!.authorization, `Bearer ${token}`);
   assertEquals(other.asked.map(({ authorization }) => authorization), [null]);
+});
+
+Deno.test("a variable of the environment that can't be used is named without its value, and nothing is asked", async () => {
+  await using server = archiveServer();
+  const secret = "ann:a_password";
+  const endpoints = [
+    "hub.example",
+    "ftp://hub.example",
+    `${secret}@hub.example`,
+    server.url.replace("//", `//${secret}@`),
+    `${server.url}?a_password`,
+    `${server.url}#a_password`,
+  ];
+  const zenodo = source({ doi: "10.5281/zenodo.57", files: [{ name: "train.txt" }] });
+  const cases: [FileSource, variable: string, value: string][] = [
+    ...endpoints.map((url): [FileSource, string, string] => [HF, "HF_ENDPOINT", url]),
+    ...endpoints.map((url): [FileSource, string, string] => [zenodo, "ZENODO_ENDPOINT", url]),
+    ...["hf_a\nb", "hf_a\n", "hf a", "hf_\u00fc", "hf_\x00"].map((
+      token,
+    ): [FileSource, string, string] => [
+      HF,
+      "HF_TOKEN",
+      token,
+    ]),
+  ];
+  for (const [of, name, value] of cases) {
+    const variables: Record<string, string> = {
+      HF_ENDPOINT: server.url,
+      ZENODO_ENDPOINT: server.url,
+      [name]: value,
+    };
+    const { message } = await assertRejects(
+      () => lookUpSource(of, new Map(), { variable: (each) => variables[each] }),
+      HubError,
+    );
+    assertStringIncludes(message, `Cannot use ${name}: it must be `);
+    for (const part of [value, "a_password", "hf_", "example"]) {
+      assert(!message.includes(part), `${part}: ${message}`);
+    }
+  }
+  assertEquals(server.asked, []);
 });
 
 Deno.test("a source of an archive names one of them, and states nothing that is asked there", () => {

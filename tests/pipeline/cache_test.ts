@@ -525,6 +525,9 @@ Deno.test("results of another platform are taken only where that is asked for, a
   assertStringIncludes(accepting.read("outputs/toy.smoke/report/page.txt"), "wasm");
   assertEquals([...Deno.readDirSync(accepting.path("lock"))].length, 1, "no lock but Deno's");
   assertEquals((await accepting.run(["audit"])).code, 0);
+  using pulling = numericProject();
+  const pulled = await pulling.run(["pull", "--json", ...accept]);
+  assertEquals([pulled.code, notes(pulled)], [0, ["4 results of wasm accepted"]]);
   // Asked for once is not asked for the next time.
   assertEquals(await accepting.executed(...cache, "--backend", "cpu"), ["gather", ...steps]);
   const { code, stderr } = await accepting.run(["reproduce", ...accept, "--locked"]);

@@ -30,7 +30,7 @@ Deno.test("plan --calibrate times one instance of each configuration, and keeps 
   assert(/ 4 .* (5\d s|1 min)/.test(steps), steps);
   // Four of 30 s on two jobs; what gathers them was not tried.
   assert(
-    /about (5\d s|1 min \d+ s) on up to 2 jobs, not counting 1 instances/.test(
+    /about (5\d s|1 min \d+ s) on up to 2 jobs, not counting 1 instance about/.test(
       stdout.replaceAll("\n", " "),
     ),
     stdout,

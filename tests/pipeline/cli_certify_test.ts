@@ -41,6 +41,17 @@ Deno.test("certify grades each output, keeps the certificate, and shows it on th
   assertEquals(await project.executed(), []);
 });
 
+Deno.test("certify names a pattern that fits nothing, and refuses to compare a backend with itself", async () => {
+  using project = toyProject();
+  await project.executed();
+  const none = await project.run(["certify", "nothing/*"]);
+  assertEquals(none.code, 2);
+  assertStringIncludes(none.stderr, "Cannot use the pattern nothing/*: it matches no instance");
+  const same = await project.run(["certify", "word", "--backend", "wasm", "--also", "wasm"]);
+  assertEquals(same.code, 2);
+  assertStringIncludes(same.stderr, "Cannot use --also wasm: it must be another backend");
+});
+
 Deno.test("a result that another execution does not give is found past all caches", async () => {
   using project = toyProject();
   // Each process has another number.
@@ -114,4 +125,27 @@ Deno.test("a certificate that was altered, or says it is of what it is not, is f
   Deno.writeTextFileSync(path, cases[0]![0]);
   assertEquals((await project.run(["audit", "--repair"])).code, 0);
   assertEquals((await project.run(["audit"])).code, 0);
+});
+
+Deno.test("an execution that takes longer than its stage's time fails, as it does in a run", async () => {
+  using project = toyProject();
+  const experiment = "experiments/toy/experiment.yaml";
+  project.edit(experiment, "params: { seed: $seed }", "params: { seed: $seed, delayMs: 500 }");
+  assertEquals((await project.run(["reproduce", "--only", "steps/ann/1"])).code, 0);
+  const each = "    each: [name, seed]\n";
+  project.edit(experiment, each, `${each}    resources: { time: 1s }\n`);
+  const { code, stdout, stderr } = await project.run(["certify", "steps/ann/1"]);
+  assertEquals(code, 1, stdout + stderr);
+  assertStringIncludes(
+    unwrapped(stdout + stderr),
+    "Cannot finish steps/ann/1: it may take no longer than the time of its stage's resources, 1 s",
+  );
+});
+
+Deno.test("one of a thing is counted as one", async () => {
+  using project = toyProject();
+  const one = ["--only", "word/ann"];
+  assertStringIncludes((await project.run(["plan", ...one])).stdout, ": 1 instance, 0 up to date");
+  const { stdout } = await project.run(["reproduce", "--jobs", "1", ...one]);
+  assertStringIncludes(stdout, "1 instance on 1 job");
 });

@@ -88,6 +88,24 @@ Deno.test("the rules for crates notice what is missing or wrong", async () => {
   }
 });
 
+Deno.test("bundle takes a tag as export does, and bundles the run that the tag keeps", async () => {
+  using project = toyProject();
+  await project.executed();
+  assertEquals((await project.run(["bundle", "--to", "a.tar"])).code, 0);
+  await project.run(["tag", "first"]);
+  await project.executed("--set", "steps.rate=2");
+  const ended = await project.run(["bundle", "first"]);
+  assertEquals(ended.code, 0, ended.stderr);
+  assertStringIncludes(ended.stdout, "toy.smoke, tag first: 7 instances");
+  assertEquals(
+    Deno.readFileSync(project.path("first.audit.tar")),
+    Deno.readFileSync(project.path("a.tar")),
+  );
+  const wrong = await project.run(["bundle", "frist"]);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, 'did you mean "first"?');
+});
+
 Deno.test("what is exported of a run is the same bytes each time, and of a tag what the tag keeps", async () => {
   using project = toyProject();
   await project.executed();
@@ -109,6 +127,14 @@ Deno.test("what is exported of a run is the same bytes each time, and of a tag w
   assertEquals(tagged.code, 0, tagged.stderr);
   assertEquals(project.read("c/workflow.json"), project.read("a/workflow.json"));
   assertEquals(brokenRules(metadataOf(project, "c"), bytesIn(project, "c")), []);
+  // Named as it ran, whatever the tag is called.
+  const root = metadataOf(project, "c")["@graph"].find((entity) => entity["@id"] === "./")!;
+  assertEquals(root["name"], "toy.smoke, run by Lockstep");
+  assertStringIncludes(String(root["description"]), "What the run toy.smoke computed");
+  assertStringIncludes(String(root["description"]), "tag first");
+  await exported(project, "sbom", "bom", "first");
+  const { component } = JSON.parse(project.read("bom")).metadata;
+  assertEquals([component.name, component.properties[0].value], ["toy.smoke", "first"]);
   const wrong = await project.run(["export", "frist", "--format", "sbom", "--to", "d"]);
   assertStringIncludes(wrong.stderr, 'is neither; did you mean "first"?');
   const refused = await project.run(["export", "--format", "crate", "--to", "c"]);

@@ -10,6 +10,7 @@ import { auditStore } from "../../pipeline/views/audit.ts";
 import { CacheServer } from "../rig/cache_server.ts";
 import { onDevice } from "../rig/device.ts";
 import { projectAt, type ReproducedHere, reproduceHere } from "../rig/in_process.ts";
+import { measuringProject } from "../rig/measuring.ts";
 import { type TestProject, toyProject } from "../rig/project.ts";
 
 /** One line of `gc --json`. */
@@ -113,6 +114,22 @@ Deno.test("gc keeps what runs, tags and locks need, and whatever that came from"
   assertEquals((await gc(project)).items.filter(({ kind }) => kind === "trace").length, 5);
 });
 
+Deno.test("gc keeps the measured results that a lock names by their recipes, and no others", async () => {
+  using project = measuringProject();
+  assertEquals((await project.executed()).length, 19);
+  const set = async (times: number) => {
+    const ended = await project.run(["reproduce", "--set", `time.times=${times}`]);
+    assertEquals(ended.code, 0, ended.stderr);
+  };
+  await set(4);
+  await set(5);
+  const { items } = await gc(project, "--delete");
+  // Six times, their list, its chart and the report are of the second run, which neither record nor lock names.
+  assertEquals(items.filter(({ kind }) => kind === "trace").length, 9);
+  await audited(project);
+  assertEquals(await project.executed(), []);
+});
+
 Deno.test("a tag has a plain name, is of a run that there is, and replaces none unless asked", async () => {
   using project = toyProject();
   const none = await project.run(["tag", "first"]);
@@ -138,10 +155,10 @@ Deno.test("a tag has a plain name, is of a run that there is, and replaces none 
   assertStringIncludes(refused.stderr, "Cannot tell what is to be kept");
 });
 
-Deno.test("no tag has the name of a recorded run or HEAD, which diff would take for it", async () => {
+Deno.test("no tag has the name of a run, of an experiment that there is, or HEAD, which diff would take for it", async () => {
   using project = toyProject();
   await reproduce(project);
-  for (const name of ["toy.smoke", "HEAD"]) {
+  for (const name of ["toy.smoke", "toy.paper", "HEAD"]) {
     for (const more of [[], ["--overwrite"]]) {
       const ended = await project.run(["tag", name, ...more]);
       assertEquals(ended.code, 2, name);

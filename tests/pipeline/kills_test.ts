@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { collect } from "../../pipeline/gc/collect.ts";
+import { readTraces } from "../../pipeline/gc/reached.ts";
 import { readRoots } from "../../pipeline/gc/roots.ts";
 import type { Sha256 } from "../../pipeline/key/hash.ts";
 import { readLatest } from "../../pipeline/store/latest.ts";
@@ -60,7 +61,8 @@ class Series implements Disposable {
   keptKeys(): Set<Sha256> {
     const { root } = this.project;
     const workspace = { root: this.project.path("outputs/store") };
-    const { runs, tags, locks, published } = readRoots({ root, workspace, latest: 1 });
+    const traces = readTraces(workspace);
+    const { runs, tags, locks, published } = readRoots({ root, workspace, latest: 1, traces });
     return new Set([...[runs, tags, locks].flatMap((by) => [...by.values()].flat()), ...published]);
   }
 

@@ -7,7 +7,8 @@ import { compareWithLock, countResults } from "../../pipeline/store/lock_compari
 import { formatLock, type Lock, type LockEntry, parseLock } from "../../pipeline/store/lockfile.ts";
 import { recipesOf } from "../../pipeline/store/recipe.ts";
 import type { Exactness } from "../../pipeline/stage.ts";
-import { type TestProject, toyProject, writeStage } from "../rig/project.ts";
+import { addMeasuring } from "../rig/measured_stage.ts";
+import { toyProject } from "../rig/project.ts";
 
 const RUN = { experiment: "toy", profile: "smoke" };
 const LOCK = "lock/toy.smoke.lock";
@@ -125,34 +126,6 @@ Deno.test("whatever is missing, more or another number differs from the lock, an
   const many = differ({ one: entry(b, { F1: 0.6 }), two: entry(b), three: entry(a) });
   assertEquals([many.length, countResults(many)], [4, 3]);
 });
-
-/** A stage with a measured output, and one that reads it. */
-function addMeasuring(project: TestProject): void {
-  writeStage(project, {
-    name: "time",
-    declaration: `
-const params = z.strictObject({});
-export type Params = z.infer<typeof params>;
-export const time = defineStage({
-  name: "time",
-  params,
-  inputs: { seconds: { many: true } },
-  outputs: { seconds: { kind: "file", exactness: "measured" } },
-});`,
-    run: `
-export function run(context: StageContext<Params>): Promise<void> {
-  Deno.writeTextFileSync(context.output("seconds"), String(Math.random()));
-  context.metric("seconds", Math.random());
-  return Promise.resolve();
-}`,
-  });
-  project.edit("main.ts", "stages: {", 'stages: { time: () => import("./stages/time.ts"),');
-  project.edit(
-    "experiments/toy/experiment.yaml",
-    "  gather:",
-    "  time: { each: [name] }\n  sum: { stage: time, inputs: { seconds: time.seconds } }\n  gather:",
-  );
-}
 
 Deno.test("the lock of what is measured is the same after every run from scratch", async () => {
   using project = toyProject();

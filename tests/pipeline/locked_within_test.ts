@@ -3,6 +3,10 @@ import { compareWithin, isOfEntry, type Pair } from "../../pipeline/certify/with
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { type Ingredients, keyOf } from "../../pipeline/key/ingredients.ts";
 import { isOf, toCertificate } from "../../pipeline/store/certificate.ts";
+import {
+  readLockedCertificates,
+  writeLockedCertificates,
+} from "../../pipeline/store/certificates.ts";
 import type { LocalStore } from "../../pipeline/store/local_store.ts";
 import type { OutputRecord, Trace } from "../../pipeline/store/trace.ts";
 import { mainText, type TestProject, toyProject, unwrapped, writeStage } from "../rig/project.ts";
@@ -109,6 +113,19 @@ Deno.test("--locked on another platform fails beyond what certificates saw, or w
   const refused = await project.run([...LOCKED, ...elsewhere("none")]);
   assertEquals(refused.code, 2);
   assertStringIncludes(refused.stderr, "there is no such lock");
+});
+
+Deno.test("a certificate that is in the store alone excuses nothing: nobody reviewed it", async () => {
+  using project = await certifiedProject();
+  const path = project.path(CERTIFICATES);
+  const all = [...readLockedCertificates(path).values()];
+  assertEquals(all.map(({ instance }) => instance), ["compute", "follow"]);
+  writeLockedCertificates(path, all.filter(({ instance }) => instance !== "compute"));
+  const ended = await project.run(LOCKED);
+  assertEquals(ended.code, 1, ended.stdout);
+  const said = unwrapped(ended.stdout);
+  assertStringIncludes(said, "2 results differ");
+  assertStringIncludes(said, "the locked result has no certificate");
 });
 
 Deno.test("on the platform of the lock, certificates excuse nothing", async () => {

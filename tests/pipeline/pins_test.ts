@@ -1,8 +1,15 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { ConfigError, StageError } from "../../pipeline/errors.ts";
-import { Pins } from "../../pipeline/store/pins.ts";
+import { ConfigError, StageError, UnpinnedError } from "../../pipeline/errors.ts";
+import { withImports } from "../../pipeline/cli/pin_imports.ts";
+import { Pins, readPins } from "../../pipeline/store/pins.ts";
 import { mainText, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
 
@@ -136,4 +143,46 @@ Deno.test("pins of processes that write at once are all kept, in order", async (
   assertEquals(lines.length, 4 * 25 + 1 + 1);
   assertEquals(lines.slice(0, -1), lines.slice(0, -1).toSorted());
   assertEquals([...Deno.readDirSync(`${root}/lock`)].map(({ name }) => name), ["pins.lock"]);
+});
+
+Deno.test("of two runs that look the same up at once, the second takes what the first pinned", async () => {
+  for (const theirs of ["commit b", "commit a"]) {
+    const root = temporaryFolder();
+    const said: string[] = [];
+    let looked = 0;
+    const open = () => {
+      const pinned = readPins(root).get("name");
+      if (pinned !== undefined) return Promise.resolve(pinned);
+      throw new UnpinnedError({
+        subject: "name",
+        path: [],
+        look: () => {
+          looked++;
+          new Pins(root, { keep: true }).add(new Map([["name", theirs]]));
+          return Promise.resolve(new Map([["name", "commit a"]]));
+        },
+      });
+    };
+    const options = { locked: false, set: [] };
+    const { signal } = new AbortController();
+    const onPinned = (message: string) => void said.push(message);
+    assertEquals(await withImports(open, { root, options, signal, onPinned }), theirs);
+    assertEquals([looked, said], [1, []]);
+  }
+});
+
+Deno.test("what contradicts the pins that were there is refused, not looked up for ever", async () => {
+  const root = temporaryFolder();
+  new Pins(root, { keep: true }).add(new Map([["name", "commit b"]]));
+  const open = (): Promise<void> => {
+    const look = () => Promise.resolve(new Map([["name", "commit a"]]));
+    throw new UnpinnedError({ subject: "more", path: [], look });
+  };
+  const options = { locked: false, set: [] };
+  const { signal } = new AbortController();
+  await assertRejects(
+    () => withImports(open, { root, options, signal, onPinned: () => {} }),
+    StageError,
+    "pinned as commit b, found commit a",
+  );
 });

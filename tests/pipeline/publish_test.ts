@@ -55,6 +55,28 @@ Deno.test("no file of a user in outputs/ is overwritten, whatever the record of 
   assertEquals((await project.run(["audit"])).code, 0);
 });
 
+Deno.test("a lost record of what was published is one finding, and is repaired", async () => {
+  using project = toyProject();
+  await project.executed();
+  Deno.removeSync(project.path(RECORD));
+  const ended = await project.run(["audit", "--json"]);
+  assertEquals(ended.code, 1);
+  const found = ended.stdout.trim().split("\n").map((line) => JSON.parse(line))
+    .filter(({ event }) => event === "finding")
+    .map(({ problem, what, path }) => [problem, what, path]);
+  assertEquals(found, [["missing", "record", project.path(RECORD)]]);
+  const files = published(project);
+  const repaired = await project.run(["audit", "--repair"]);
+  assertEquals(repaired.code, 0, repaired.stdout + repaired.stderr);
+  assertEquals([aside(project), published(project)], [[], files]);
+  // Before any run nobody wrote a record: what is there is somebody else's.
+  using other = toyProject();
+  other.write("outputs/mine.txt", "mine");
+  Deno.mkdirSync(other.path("outputs/store"));
+  const { stdout } = await other.run(["audit"]);
+  assertStringIncludes(stdout, "no run wrote it");
+});
+
 Deno.test("what a run wrote itself is replaced without a word", async () => {
   using project = toyProject();
   await project.executed();

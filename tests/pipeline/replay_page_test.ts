@@ -44,9 +44,9 @@ async function runAll(
 ): Promise<{ records: string; cards: Card[] }> {
   await browser.open(url, look);
   const records = await browser.evaluate<string>(`(async () => {
-    const status = document.querySelector("#records");
-    while (!status.dataset.state) await new Promise((resolve) => setTimeout(resolve, 20));
-    return status.dataset.state + ": " + document.querySelector("main").innerText;
+    const state = () => document.querySelector("#records").dataset.state;
+    while (!state()) await new Promise((resolve) => setTimeout(resolve, 20));
+    return state() + ": " + document.querySelector("main").innerText;
   })()`);
   const cards = await browser.evaluate<Card[]>(`(async () => {
     const all = document.querySelector("#all"), sections = [...document.querySelectorAll("section")];
@@ -57,7 +57,7 @@ async function runAll(
         if (section.dataset.state === "runs") drawn.set(section, drawn.get(section) + 1);
       }).observe(line, { attributes: true });
     }
-    if (all.disabled) return [];
+    if (all?.disabled ?? true) return [];
     all.click();
     const isOver = () => sections.every(({ dataset }) => /same|differs/.test(dataset.state)) && !all.disabled;
     while (!isOver()) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -185,6 +185,56 @@ Deno.test("in Chromium the page breaks no accessibility rule once all ran, in li
     assert(said.passes > 15 && said.overflow <= 0, JSON.stringify(said));
   }
 });
+
+/** Edits of what is written in a page, beside its material, and what is said of those that are seen. */
+const WRITTEN: Readonly<Record<string, readonly [from: RegExp, to: string, named?: RegExp]>> = {
+  "the title": [/<title>.*?<\/title>/, "<title>Run again: other.paper</title>"],
+  "the heading": [/<h1>.*?<\/h1>/, "<h1>Run again: other.paper</h1>"],
+  "a commit, a stage and seconds": [
+    /<main>/,
+    "<main><dl><dt>Commit<dd>0000</dl><p>Stage other; the recorded run took 9.9 s.</p>",
+  ],
+  "recorded digests": [/(?<=<code>)[0-9a-f]{64}/g, "0".repeat(64)],
+  "the name of what ran": [/<h2>gather<\/h2>/, "<h2>report</h2>"],
+  "a card": [
+    /<\/main>/,
+    '<section data-instance="gather" data-state="same"><h2>report</h2><table><tbody>' +
+    `<tr data-output="page"><td>page<td><code>${"0".repeat(64)}</code><td><code class="again">` +
+    '</code><td class="same">same bits</table><output></output></section></main>',
+  ],
+  "a line below": [/<script/, "<p>All records agree</p><script"],
+  "the list of instances": [/"gather"/g, '"report"', /trace +the page: .* found report/],
+  "no list of instances": [/(id="instances">)[^<]*/, "$17", /its instances are no list/],
+};
+
+Deno.test("in Chromium a page shows what its records say, whatever else was written into it", async () => {
+  await using browser = await startBrowser("an edited page");
+  if (browser === undefined) return;
+  const page = await toyPage();
+  const index = inspect(await materialOf(page), {
+    choices: choicesOf(["steps/ann/1", "gather"]),
+  }).index!;
+  const shown = async (text: string) => {
+    const { records } = await runAll(browser, written(text));
+    const all = await browser.evaluate<string>("document.title + document.body.innerText");
+    return { records, all: all.replaceAll(/in \d+\.\d s, in this browser/g, "in some time") };
+  };
+  const { all: before } = await shown(page);
+  assertStringIncludes(before, `Run again: ${index.experiment}.${index.profile}`);
+  assertStringIncludes(before, "Stage step");
+  assertStringIncludes(before, "same bits");
+  for (const [name, [from, to, named]] of Object.entries(WRITTEN)) {
+    const { records, all } = await shown(outsideMaterial(page, (text) => text.replace(from, to)));
+    if (named === undefined) assertEquals(all, before, name);
+    else assertMatch(records, named, name);
+  }
+});
+
+/** The page with what is before its material edited. */
+function outsideMaterial(page: string, edit: (text: string) => string): string {
+  const at = page.indexOf('<script type="application/octet-stream"');
+  return edit(page.slice(0, at)) + page.slice(at);
+}
 
 /** Alterations by a hand that makes digests agree, and what the page must say. */
 const FORGERIES: Readonly<Record<string, readonly [(forger: Forger) => void, RegExp]>> = {

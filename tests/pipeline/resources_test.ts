@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseSize, parseTime, sizeText } from "../../pipeline/amounts.ts";
 import type { Event } from "../../pipeline/event.ts";
+import { CacheServer } from "../rig/cache_server.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
@@ -96,6 +97,33 @@ Deno.test("what takes more than the machine has is refused before anything runs,
   assertEquals(code, 0, stderr);
   // What is up to date takes nothing.
   assertEquals((await project.run(["reproduce", "--cpus", "1"])).code, 0);
+});
+
+Deno.test("what must run after all, for its result is gone from the cache, is refused if it takes too much", async () => {
+  await using server = new CacheServer();
+  const cache = ["--cache", server.url];
+  using first = withResources("{ cpus: 3 }");
+  await first.executed("--cpus", "3", ...cache, "--push");
+  const states = [...server.content].filter(([path, content]) =>
+    path.startsWith("/cas/") && new TextDecoder().decode(content).startsWith("Ann ")
+  );
+  server.content.delete(states[0]![0]);
+  using second = withResources("{ cpus: 3 }");
+  second.edit(YAML, "  gather:\n", "  gather:\n    params: { title: Other }\n");
+  const child = second.start(["reproduce", "--json", "--cpus", "1", ...cache]);
+  // It must end of itself.
+  const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+  const { code, stdout } = await child.output();
+  clearTimeout(timer);
+  const events = new TextDecoder().decode(stdout).trim().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+  const failed = events.flatMap((event: Event) => event.event === "failed" ? [event] : []);
+  assertEquals([code, failed.length], [1, 1]);
+  assertStringIncludes(
+    failed[0]!.message,
+    `${YAML}:${second.line}: stages.steps.resources.cpus: must be no more than this machine has, 1, found 3`,
+  );
 });
 
 Deno.test("instances run at once as far as processors and memory suffice, and --jobs allows", async () => {

@@ -51,6 +51,19 @@ Deno.test("selfaudit finds nothing missed in this engine, says so, and leaves th
   for (const path of now) assertEquals(sha256(Deno.readFileSync(path)), before.get(path), path);
 });
 
+Deno.test("without a store selfaudit says that no stored bytes were tried, in text, JSON and on the page", async () => {
+  using toy = toyProject();
+  const args = ["selfaudit", "--times", "1", "--page", toy.path("page.html")];
+  const { code, stdout } = await toy.run(args);
+  assertEquals(code, 0, stdout);
+  const store = toy.path("outputs/store");
+  const said = "not tried: stored bytes, ingredients in stored traces: no store at";
+  assertStringIncludes(unwrapped(stdout), `${said} ${store}`);
+  assertStringIncludes(toy.read("page.html"), "Not tried: stored bytes, ingredients in stored");
+  const json = (await toy.run([...args, "--json"])).stdout.trim().split("\n").at(-1)!;
+  assertEquals(JSON.parse(json).untried, "stored bytes, ingredients in stored traces");
+});
+
 Deno.test("selfaudit draws the same alterations for the same seed, and others for another", async () => {
   using toy = toyProject();
   const kinds = ["a value of the configuration"];

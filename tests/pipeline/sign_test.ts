@@ -180,6 +180,34 @@ Deno.test("a signed lock is checked, and 60 alterations of it and of its signatu
   assertStringIncludes(moved.said, "the signature is of toy.smoke.lock");
 });
 
+Deno.test("through a symbolic link a file is signed and checked, beside the link", async () => {
+  using project = toyProject();
+  await project.executed();
+  const { me } = keys(project.root);
+  Deno.symlinkSync("lock/toy.smoke.lock", project.path("reviewed.lock"));
+  const signed = await project.run(["sign", "reviewed.lock", "--key", me.own]);
+  assertEquals(signed.code, 0, signed.stderr);
+  const good = await checked(project, "reviewed.lock", me.open);
+  assertEquals(good.code, 0, good.said);
+  project.edit("lock/toy.smoke.lock", "# What", "# That");
+  const altered = await checked(project, "reviewed.lock", me.open);
+  assertEquals(altered.code, 1, altered.said);
+  assertStringIncludes(altered.said, "it was signed with SHA-256");
+  // Of statements, which are signed in the file itself, too.
+  const args = ["export", "--format", "slsa", "--to", "run.intoto.jsonl", "--key", me.own];
+  assertEquals((await project.run(args)).code, 0);
+  Deno.symlinkSync("run.intoto.jsonl", project.path("linked.jsonl"));
+  const statements = await checked(project, "linked.jsonl", me.open);
+  assertStringIncludes(statements.said, "7 statements are as they were signed");
+  Deno.symlinkSync("lock", project.path("folder"));
+  Deno.symlinkSync("nowhere", project.path("dangling"));
+  for (const name of ["folder", "dangling"]) {
+    const refused = await project.run(["sign", name, "--key", me.own]);
+    assertEquals(refused.code, 2);
+    assertStringIncludes(refused.stderr, "it must be a file, and is none");
+  }
+});
+
 Deno.test("signed statements are held against the key, and against the traces of the store", async () => {
   using project = toyProject();
   await project.executed();

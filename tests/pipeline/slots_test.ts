@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Amounts } from "../../pipeline/run/share.ts";
 import { type Claim, Slots } from "../../pipeline/run/slots.ts";
 
@@ -252,4 +252,34 @@ Deno.test("who waits for an adapter keeps no processor idle", async () => {
   }
   await Promise.all(all);
   assertEquals(begun.slice(-2), ["both processors", "last words"]);
+});
+
+Deno.test("who gives up waiting waits no more, and what was kept for them is for others", async () => {
+  const slots = new Slots({ gpus: 0, memoryBytes: 8, cpus: 4, places: 4 });
+  const giving = new AbortController(), begun: string[] = [];
+  const claim = (name: string, memoryBytes: number, signal?: AbortSignal) =>
+    slots.use(
+      {
+        ...{ urgency: 0, alone: false, needs: { gpus: 0, memoryBytes, cpus: 1 } },
+        ...(signal ? { signal } : {}),
+      },
+      () => {
+        begun.push(name);
+        return Promise.resolve();
+      },
+    );
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const needs = { gpus: 0, memoryBytes: 4, cpus: 1 };
+  const first = slots.use({ urgency: 0, alone: false, needs }, () => ended);
+  // Nobody ever has as much.
+  const endless = assertRejects(() => claim("endless", 9, giving.signal), Error, "given up");
+  const next = claim("next", 1);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(begun, []);
+  giving.abort(new Error("given up"));
+  await Promise.all([endless, next]);
+  assertEquals(begun, ["next"]);
+  await assertRejects(() => claim("late", 1, giving.signal), Error, "given up");
+  end();
+  await first;
 });

@@ -5,10 +5,18 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { explain } from "../../pipeline/errors.ts";
-import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
 import { CacheServer } from "../rig/cache_server.ts";
 import { type FakeSlurm, fakeSlurm } from "../rig/fake_slurm.ts";
 import { type Ended, type TestProject, toyProject, unwrapped } from "../rig/project.ts";
+import { join } from "node:path";
+import { jobNeedsOf } from "../../pipeline/cli/slurm.ts";
+import type { Platform } from "../../pipeline/key/platform.ts";
+import type { Instance } from "../../pipeline/plan/graph.ts";
+import type { Stage } from "../../pipeline/stage.ts";
+import { holdForRepair } from "../../pipeline/store/run_lock.ts";
+import { lookAt } from "../../pipeline/files.ts";
+import { scriptOf } from "../../pipeline/run/executor/slurm/script.ts";
+import { type DetachedJob, detachedJob } from "../rig/detached_job.ts";
 
 const YAML = "experiments/toy/experiment.yaml";
 
@@ -47,7 +55,7 @@ function notesOf({ events }: Ended): string[] {
 }
 
 /** Waits for an event that needs no certain time. */
-async function until(holds: () => boolean): Promise<void> {
+async function comesAbout(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     if (holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -93,7 +101,7 @@ Deno.test("what is forced is executed, whatever jobs without force have made or 
   const slurm = fakeSlurm(project.root);
   // Two jobs wait, and the run that waits for them is killed.
   const killed = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   killed.kill("SIGKILL");
   await killed.output();
   slurm.set("runs");
@@ -114,7 +122,7 @@ Deno.test("what a forced job made while nobody waited does not count for a later
   const slurm = fakeSlurm(project.root);
   const forced = [...ONE, "--force", "word/ann"];
   const killed = project.start(forced, slurm.variables);
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   killed.kill("SIGKILL");
   await killed.output();
   await runJob(project, slurm);
@@ -157,7 +165,7 @@ Deno.test("a controller that does not answer yet is asked again", async () => {
   slurm.set("squeue.says", "slurm_load_jobs error: Unable to contact slurm controller");
   slurm.set("runs");
   const run = project.start(ONE, slurm.variables);
-  await until(() => slurm.asked("squeue").length >= 2);
+  await comesAbout(() => slurm.asked("squeue").length >= 2);
   slurm.unset("squeue.says");
   assertEquals((await run.output()).code, 0);
 });
@@ -184,9 +192,9 @@ Deno.test("why an array waits is said once, unless it is a reason that all jobs 
   // Each look comes after the last one's notes.
   const looks = async (more: number) => {
     const before = slurm.asked("squeue").length;
-    await until(() => slurm.asked("squeue").length >= before + more);
+    await comesAbout(() => slurm.asked("squeue").length >= before + more);
   };
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   await looks(2);
   slurm.queue = slurm.queue.replaceAll("JobHeldUser", "Resources");
   await looks(1);
@@ -225,7 +233,7 @@ Deno.test("with --push what jobs made while the run was away is uploaded, and no
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
   const killed = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   killed.kill("SIGKILL");
   await killed.output();
   await runJob(project, slurm);
@@ -252,7 +260,7 @@ Deno.test("a job for which another run waits is not cancelled, and its end is th
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
   const first = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   // It attaches to the job of the first one, and has one of its own that fails.
   slurm.set("reason", "PartitionTimeLimit");
   const both = [...ONE.slice(0, -1), "word/*", "--fail-fast"];
@@ -265,7 +273,7 @@ Deno.test("a job for which another run waits is not cancelled, and its end is th
   const failure = JSON.stringify({ ended: "failed", message: "Cannot make it: asked to fail" });
   const before = waitsIn(place);
   const third = project.start(ONE, slurm.variables);
-  await until(() => waitsIn(place) > before);
+  await comesAbout(() => waitsIn(place) > before);
   for (const script of slurm.scripts(place)) {
     Deno.writeTextFileSync(script.replace("script.sh", "0.ended.json"), failure);
   }
@@ -281,9 +289,9 @@ Deno.test("jobs that a run leaves since it cannot go on are named, and go on", a
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
   const run = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
+  await comesAbout(() => slurm.queue !== "");
   const place = project.path("outputs/store/slurm");
-  await until(() => waitsIn(place) === 1);
+  await comesAbout(() => waitsIn(place) === 1);
   // What no job writes: whatever is wrong with the store, the run cannot go on.
   const [script = ""] = slurm.scripts(place);
   Deno.writeTextFileSync(script.replace("script.sh", "0.ended.json"), "{");
@@ -323,10 +331,10 @@ Deno.test("what a job needs is in its script, whose words a shell takes as they 
     const options = script.split("\n").flatMap((line) => line.match(/^#SBATCH (.*)/)?.[1] ?? []);
     const wanted = [
       ...["--cpus-per-task=4", "--gres=gpu:2", "--partition=gpu", "--qos=low", "--exclusive"],
-      // 8e9 bytes are 7629.4 MiB, 5401 seconds 90.02 minutes: never less than was asked for.
+      // 8e9 bytes are 7629.4 MiB, 5401 seconds 90.02 minutes: never less than was asked for, and time to spare.
       ...[
         "--mem=7630M",
-        "--time=91",
+        "--time=93",
         "--array=0-2%2",
         `--output="${folder.replace("%", "%%")}/%a.txt"`,
       ],
@@ -347,3 +355,159 @@ Deno.test("what a job needs is in its script, whose words a shell takes as they 
     Deno.removeSync(folder, { recursive: true });
   }
 });
+
+/** A project with a training queued that nobody waits for. */
+async function withDetached(project: TestProject): Promise<DetachedJob> {
+  assertEquals(await project.executed("--only", "word"), ["word/ann", "word/bob"]);
+  return await detachedJob(project, "steps/ann/1");
+}
+
+Deno.test("gc leaves what a job counts on that nobody waits for, and what it made", async () => {
+  using project = toyProject();
+  const job = await withDetached(project);
+  const { key } = JSON.parse(job.order);
+  project.write(`outputs/store/logs/${key}.log`, "of its first beginning\n");
+  const [yaml, run] = [project.read(YAML), project.read("stages/steps.run.ts")];
+  // A whole run of the same name, which needs nothing of what the job does.
+  project.edit(YAML, "text: Ann", "text: Zoe");
+  project.edit("stages/steps.run.ts", '" " +', '"  " +');
+  assertEquals((await project.executed()).length, 6);
+  const collect = async () => {
+    const ended = await project.run(["gc", "--delete", "--include", "interrupted"]);
+    assertEquals(ended.code, 0, ended.stderr);
+    assertStringIncludes(ended.stdout, "1 Slurm job");
+  };
+  await collect();
+  assertEquals(project.read(`outputs/store/logs/${key}.log`), "of its first beginning\n");
+  const { code, stderr } = await job.start().output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assertEquals(job.ending()?.ended, "made");
+  await collect();
+  project.write(YAML, yaml);
+  project.write("stages/steps.run.ts", run);
+  assertEquals(await project.executed("--only", "steps/ann/1"), []);
+});
+
+Deno.test("gc leaves what a running job counts on even when its order is gone", async () => {
+  using project = toyProject();
+  const [yaml, run] = [project.read(YAML), project.read("stages/steps.run.ts")];
+  project.edit(
+    "stages/steps.run.ts",
+    "  for (; state.step < steps; ) {",
+    `  while (![...Deno.readDirSync(context.checkpoints!)].some(({ name }) => name === "go")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  for (; state.step < steps; ) {`,
+  );
+  const job = await withDetached(project);
+  const { key } = JSON.parse(job.order);
+  const child = job.start();
+  const ended = child.output();
+  const folder = project.path(`outputs/store/checkpoints/${key}`);
+  await until(ended, () => lookAt(folder) !== undefined);
+  Deno.removeSync(job.path("0.json"));
+  project.write("stages/steps.run.ts", run);
+  project.edit(YAML, "text: Ann", "text: Zoe");
+  assertEquals((await project.executed()).length, 6);
+  assertEquals((await project.run(["gc", "--delete"])).code, 0);
+  Deno.writeTextFileSync(join(folder, "go"), "");
+  const { code, stderr } = await ended;
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assertEquals(job.ending()?.ended, "made");
+  project.write(YAML, yaml);
+  assertStringIncludes((await project.run(["audit", "--json"])).stdout, '"findings":0');
+});
+
+Deno.test("a store whose path sbatch cannot be given is refused before anything is queued", async () => {
+  using project = toyProject();
+  for (const [name, found] of [['a"b', '"'], ["a\nb", "\n"], ["a\\b", "\\"]] as const) {
+    for (const more of [[], ["--dry-run"]]) {
+      const ended = await project.run(
+        ["reproduce", "--executor", "slurm", "--outputs", project.path(name), ...more],
+        { PATH: project.root },
+      );
+      assertEquals(ended.code, 2, ended.stderr);
+      const said = unwrapped(ended.stderr);
+      assertStringIncludes(said, "Cannot use Slurm for the store at");
+      assertStringIncludes(said, `and has ${JSON.stringify(found)}; give another place`);
+      assertEquals(lookAt(join(project.path(name), "store/slurm")), undefined);
+    }
+  }
+});
+
+Deno.test("a job ends when the time of its stage is over, to the second, and says so as here", async () => {
+  using project = toyProject();
+  project.edit(
+    YAML,
+    "profiles:\n",
+    "profiles:\n  endless:\n    stages: { steps: { params: { steps: 900, delayMs: 1000 } } }\n",
+  );
+  withSteps(project, "resources: { time: 1s }");
+  const args = ["--profile", "endless"];
+  assertEquals((await project.executed(...args, "--only", "word")).length, 2);
+  const job = await detachedJob(project, "steps/ann/1", ...args);
+  assertStringIncludes(Deno.readTextFileSync(job.path("script.sh")), "#SBATCH --time=3\n");
+  assertEquals((await job.start().output()).code, 1);
+  const here = await project.run(["reproduce", "--json", ...args, "--only", "steps/ann/1"]);
+  const [message] = here.events.flatMap((event) => event.event === "failed" ? [event.message] : []);
+  assertStringIncludes(message!, "1 s; run again, and it goes on from its last state");
+  assertEquals(job.ending(), { ended: "failed", message: message! });
+});
+
+Deno.test("a program has a day as a job too, unless its stage has another time", () => {
+  const stage = { command: {} } as unknown as Stage;
+  const node = { name: "s", stage, each: [], inputs: {}, resources: {}, slurm: {} };
+  const { resources } = jobNeedsOf(
+    { node } as unknown as Instance,
+    { backend: "wasm" } as Platform,
+  );
+  assertEquals(resources.timeSeconds, 86_400);
+});
+
+Deno.test("a job that comes upon a repair of the store waits for its end", async () => {
+  using project = toyProject();
+  const job = await withDetached(project);
+  const store = { root: project.path("outputs/store"), setAside: () => {} };
+  const repair = holdForRepair(store);
+  const child = job.start();
+  const said = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
+  const { value } = await said.read();
+  assertEquals(job.ending(), undefined);
+  repair.release();
+  assertStringIncludes(value ?? "", '"audit --repair" is at work on the store: this job waits');
+  const { code } = await child.status;
+  assertEquals([code, job.ending()?.ended], [0, "made"]);
+  await Promise.all([said.cancel(), child.stdout.cancel()]);
+});
+
+Deno.test("a job whose order is damaged says so in words", async () => {
+  using project = toyProject();
+  const job = await withDetached(project);
+  const other = JSON.stringify({ ...JSON.parse(job.order), key: "0".repeat(64) });
+  const cases = [[job.order.slice(0, 100), "be JSON"], [other, "ingredients of its key"]] as const;
+  for (const [text, rule] of cases) {
+    Deno.writeTextFileSync(job.path("0.json"), text);
+    const { code, stderr } = await job.start().output();
+    assertEquals([code, new TextDecoder().decode(stderr)], [1, ""]);
+    const ending = job.ending();
+    assert(ending?.ended === "failed");
+    assertStringIncludes(
+      ending.message,
+      `Cannot take the order of a Slurm job: ${job.path("0.json")}`,
+    );
+    assertStringIncludes(ending.message, rule);
+    const collected = await project.run(["gc", "--delete"]);
+    assertEquals(collected.code, 1);
+    assertStringIncludes(unwrapped(collected.stderr), rule);
+  }
+});
+
+/** Waits until something holds, as long as a process goes on. */
+async function until(ended: Promise<Deno.CommandOutput>, holds: () => boolean): Promise<void> {
+  let hasEnded = false;
+  ended.then(() => hasEnded = true);
+  while (!holds()) {
+    assert(!hasEnded, "the process has ended");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

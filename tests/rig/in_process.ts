@@ -128,6 +128,7 @@ export async function reproduceHere(
       mirror: undefined,
       pins: new Pins(project.root, { keep: false }),
       secondsOf: session.secondsOf,
+      locate: session.experiment.locate,
       listener,
       failFast: false,
       signal: new AbortController().signal,

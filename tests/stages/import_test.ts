@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type ArchiveServer, archiveServer, COMMITS, KNOWN } from "../rig/archive_server.ts";
 import { copyOfThisProject } from "../rig/this_project.ts";
 import { type TestProject, unwrapped } from "../rig/project.ts";
@@ -145,4 +145,97 @@ Deno.test("with a mirror that has the files, an archive is asked what they are, 
     server.asked.filter(({ path }) => !path.startsWith("/api/") || path.endsWith("content")),
     [],
   );
+});
+
+Deno.test("an experiment's file can't say where an archive is, and so where a token goes", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  await using other = archiveServer();
+  project.edit(
+    "experiments/imported/experiment.yaml",
+    "{ each: [dataset] }",
+    `{ each: [dataset], params: { endpoints: { HF_ENDPOINT: "${other.url}" } } }`,
+  );
+  const { code, stderr } = await run(project, server, ["reproduce"]);
+  assertEquals(code, 2);
+  assertStringIncludes(
+    unwrapped(stderr),
+    "experiments/imported/experiment.yaml:24: stages.download.params.endpoints: must be empty",
+  );
+  assertEquals([...server.asked, ...other.asked], []);
+});
+
+Deno.test("once files are pinned, a variable that can't be used still stops a run, and is in no log", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  await reproduced(project, server);
+  server.asked.length = 0;
+  for (
+    const [name, value] of [
+      ["HF_TOKEN", "hf_a_secret\nof_two_lines"],
+      ["ZENODO_ENDPOINT", server.url.replace("//", "//ann:a_secret@")],
+    ] as const
+  ) {
+    const { code, stdout, stderr } = await project.run(
+      ["reproduce", "--experiment", "imported", "--force", "download"],
+      { HF_ENDPOINT: server.url, ZENODO_ENDPOINT: server.url, [name]: value },
+    );
+    assertEquals(code, 1);
+    assertStringIncludes(unwrapped(stderr), `Cannot use ${name}: it must be `);
+    assert(!(stdout + stderr + textBelow(project.path("outputs"))).includes("a_secret"));
+  }
+  assertEquals(server.asked, []);
+});
+
+Deno.test("what files of an archive can't be chosen is said at their line, before and after they are pinned", async () => {
+  using project = importing();
+  await using server = archiveServer();
+  const file = "experiments/imported/experiment.yaml";
+  const line = `${file}:13: axes.dataset.hub.download.source.files: `;
+  const written = '[{ name: "data/t*.txt" }, { name: README.md }]';
+  for (
+    const [files, message] of [
+      ["[{ name: none.txt }]", 'Cannot take "none.txt" of hf:owner/name@main'],
+      [
+        "[{ name: '**' }, { name: README.md }]",
+        '"README.md" of hf:owner/name@main is chosen twice',
+      ],
+    ] as const
+  ) {
+    project.edit(file, written, files);
+    const { code, stderr } = await run(project, server, ["reproduce"]);
+    assertEquals(code, 2);
+    assertStringIncludes(unwrapped(stderr), line + message);
+    assertThrows(() => project.read("lock/pins.lock"), Deno.errors.NotFound);
+    project.edit(file, files, written);
+  }
+  await reproduced(project, server);
+  project.edit("lock/pins.lock", "t*.txt  2 files", "t*.txt  3 files");
+  const damaged = await run(project, server, ["plan"]);
+  assertEquals(damaged.code, 2);
+  assertStringIncludes(unwrapped(damaged.stderr), `${line}lock/pins.lock must have the files`);
+});
+
+Deno.test("Ctrl-C while an archive is asked ends the run with a message, and nothing is pinned", async () => {
+  using project = importing();
+  const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+  const end = new AbortController();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", signal: end.signal, onListen() {} },
+    () => {
+      resolve();
+      return new Promise<Response>(() => {});
+    },
+  );
+  const child = project.start(["reproduce", "--experiment", "imported"], {
+    HF_ENDPOINT: `http://127.0.0.1:${server.addr.port}`,
+  });
+  await isAsked;
+  child.kill("SIGINT");
+  const { code, stdout } = await child.output();
+  end.abort();
+  await server.finished;
+  assertEquals(code, 130);
+  assertStringIncludes(new TextDecoder().decode(stdout), "interrupted: what is pinned is kept");
+  assertThrows(() => project.read("lock/pins.lock"), Deno.errors.NotFound);
 });

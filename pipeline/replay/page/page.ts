@@ -9,8 +9,8 @@ import { stripTypeScriptTypes } from "node:module";
 import { fileURLToPath } from "node:url";
 import { LockstepError } from "../../errors.ts";
 import { type Html, html, htmlPage, trusted } from "../../html.ts";
-import type { Trace } from "../../store/trace.ts";
 import { inspect } from "../verify.ts";
+import { PLAIN_TITLE } from "./body.ts";
 import { choicesOf, pack } from "./material.ts";
 
 /**
@@ -23,30 +23,26 @@ export async function replayPage(
   file: Uint8Array<ArrayBuffer>,
   instances: readonly string[],
 ): Promise<string> {
-  const { findings, records, index } = inspect(file, { choices: choicesOf(instances) });
-  if (findings.length > 0 || records === undefined || index === undefined) {
+  const { findings } = inspect(file, { choices: choicesOf(instances) });
+  if (findings[0] !== undefined) {
     throw new LockstepError(
-      `Cannot write the page: its material must be sound, and ${findings[0]?.where} is not`,
+      `Cannot write the page: its material must be sound, and ${findings[0].where} is not`,
     );
   }
-  const title = `Run again: ${index.experiment}.${index.profile}`;
+  // All else is written by the script, from what it verified: text here could be edited unseen.
   const body = html`
     <main>
-        <h1>${title}</h1>
-        <p>This page holds code, inputs and records of ${instances
-          .length} of the run's results, and needs no
-        server and no network. A button runs the recorded code on the recorded inputs, here, and
-        compares what comes out with what was recorded, digest by digest.</p>
-        <dl><dt>Commit</dt><dd>${index.commit ?? "unknown"}</dd>
-        <dt>Backend</dt><dd>${index.backend}</dd></dl>
-        <p id="records" role="status">Reading the records …</p>
-        <p><button id="all" disabled>Run all ${instances.length} again</button></p>
-        ${instances.map((instance) => card(instance, records.traces.get(instance)!))}
-        <noscript><p class="failed">Nothing runs without scripts.</p></noscript></main>
+      <h1>${PLAIN_TITLE}</h1>
+      <p id="records" role="status">Reading the records …</p>
+      <noscript><p class="failed">This page needs scripts: all that it shows is read from the records in it.</p></noscript>
+    </main>
+    <script type="application/json" id="instances">${trusted(
+      JSON.stringify(instances).replaceAll("<", "\\u003c"),
+    )}</script>
     <script type="application/octet-stream" id="material">${trusted(await pack(file))}</script>
     <script type="module">${trusted(await script())}</script>
   `;
-  return htmlPage(title, { body, head: HEAD });
+  return htmlPage(PLAIN_TITLE, { body, head: HEAD });
 }
 
 /** No address can be reached from the page, whatever the code in it tries. */
@@ -79,46 +75,6 @@ figure { margin: .5rem 0; font-size: .85rem; } svg { width: 100%; max-width: 30r
 .failed { color: light-dark(#b22, #f77); } li { overflow-wrap: anywhere; white-space: pre-wrap; }
 </style>`)
 }`;
-
-function card(instance: string, { stage, seconds, outputs, ingredients }: Trace): Html {
-  const backend = ingredients["platform.backend"];
-  const where = backend === undefined ? "" : ` on ${backend}`;
-  return html`
-    <section data-instance="${instance}">
-      <h2>${instance}</h2>
-      <p class="note">Stage ${stage}${where}; the recorded run took ${seconds.toFixed(1)} s.</p>
-      <p><button class="again" disabled>Run again</button>
-      ${backend === undefined ? null : html`
-        <button class="webgpu" hidden>Run on this browser's WebGPU</button>
-      `} <output></output></p>
-      <progress hidden aria-label="Progress of ${instance}"></progress>
-      <figure hidden>
-        <svg role="img"></svg>
-        <figcaption></figcaption>
-      </figure>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Output</th>
-            <th scope="col">Recorded SHA-256</th>
-            <th scope="col">SHA-256 now</th>
-            <th scope="col">Bits</th>
-          </tr>
-        </thead>
-        <tbody>${Object.entries(outputs).map(([name, { sha256 }]) =>
-          html`
-            <tr data-output="${name}">
-              <td>${name}</td>
-              <td><code>${sha256}</code></td>
-              <td><code class="again"></code></td>
-              <td class="same"></td>
-            </tr>
-          `
-        )}</tbody>
-      </table>
-    </section>
-  `;
-}
 
 const at = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 

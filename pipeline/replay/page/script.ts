@@ -1,14 +1,15 @@
 /**
  * The script of a page that runs instances again in its reader's browser: unpacks the audit file that is
- * in the page, verifies its records, and runs each chosen instance when its button is pressed.
+ * in the page, verifies its records, shows them in place of what was written there, and runs each chosen instance when its button is pressed.
  *
  * @module
  */
 /// <reference lib="dom" />
 import type { StageProgress } from "../../stage.ts";
-import { findingText } from "../finding.ts";
+import { type Finding, findingText } from "../finding.ts";
 import { type Elsewhere, repeat, type Repeated, repeatOn } from "../repeat.ts";
 import { inspect, type Inspected } from "../verify.ts";
+import { bodyOf, titleOf } from "./body.ts";
 import { Curve } from "./curve.ts";
 import { choicesOf, unpack } from "./material.ts";
 
@@ -130,22 +131,39 @@ class Card {
   }
 }
 
+/** What the material in the page is, or why it is nothing that can be read. */
+async function readPage(): Promise<
+  { readonly instances: readonly string[] } & (Inspected | { readonly failure: string })
+> {
+  try {
+    const instances: unknown = JSON.parse(one("#instances").textContent);
+    if (!Array.isArray(instances)) throw new Error("its instances are no list");
+    const choices = choicesOf(instances.map(String));
+    const inspected = inspect(await unpack(one("#material").textContent), { choices });
+    return { ...inspected, instances: [...new Set(instances.map(String))] };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error), instances: [] };
+  }
+}
+
 async function main(): Promise<void> {
+  const read = await readPage();
+  const { instances } = read;
+  const inspected = "failure" in read ? undefined : read;
+  document.title = titleOf(inspected ?? {});
+  // With all that was written into the page: what it shows comes from the records.
+  document.body.innerHTML = bodyOf(inspected, instances).html;
   const status = one<HTMLElement>("#records");
   const say = (state: string, text: string) => {
     status.dataset["state"] = state;
     status.textContent = text;
   };
-  const sections = [...document.querySelectorAll<HTMLElement>("section[data-instance]")];
-  const choices = choicesOf(sections.map(({ dataset }) => dataset["instance"]!));
-  let inspected: Inspected;
-  try {
-    inspected = inspect(await unpack(one("#material").textContent), { choices });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
-    return say("differs", `The material in this page cannot be unpacked: ${reason}`);
+  if ("failure" in read) {
+    return say("differs", `The material in this page cannot be unpacked: ${read.failure}`);
   }
-  const { records, findings, index, root } = inspected;
+  const { records, index, root } = read;
+  const unknown = instances.filter((instance) => !records?.traces.has(instance));
+  const findings = [...read.findings, ...unknown.map(unrecorded)];
   if (findings.length > 0) {
     say("differs", `${findings.length} findings: this page holds something else than was recorded`);
     status.after(list(findings.map((finding) => ({ text: findingText(finding) }))));
@@ -159,9 +177,18 @@ async function main(): Promise<void> {
         `under root ${root}`,
     );
   }
-  if (records === undefined) return;
-  const cards = sections.map((section) => new Card(section))
-    .filter(({ instance }) => records.traces.has(instance));
+  if (records !== undefined) offer(records);
+}
+
+/** Of an instance that the page offers and its records lack. */
+function unrecorded(instance: string): Finding {
+  return { what: "trace", where: "the page", expected: "instances of the run", found: instance };
+}
+
+/** Lets the cards of the page run. */
+function offer(records: Records): void {
+  const cards = [...document.querySelectorAll<HTMLElement>("section[data-instance]")]
+    .map((section) => new Card(section));
   for (const card of cards) {
     card.button.disabled = false;
     card.button.onclick = () => card.run(records);

@@ -6,17 +6,18 @@
  * @module
  */
 import type { SignedCall } from "./remote.ts";
+import { CacheTrouble } from "./trouble.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /** How much of a file is in memory. */
 const PIECE_BYTES = 1 << 18;
-/** No answer has headers that long. */
+/** No answer has headers that long, with those before it that only say to go on. */
 const MAX_HEAD_BYTES = 1 << 16;
 
 /**
  * Sends it. Returns the answer's status; one that comes before all is sent ends it.
  *
- * @throws {CacheTrouble} If no answer comes.
+ * @throws {CacheTrouble} If no answer comes, or one that the file was taken before all of it was sent.
  * @throws {Error} If the file can't be read.
  */
 export async function putFile(
@@ -34,18 +35,30 @@ export async function putFile(
     let isSending = true;
     const answered = answer.then(() => true, () => true).finally(() => isSending = false);
     const buffer = new Uint8Array(PIECE_BYTES);
-    let isWritten = await written(connection.stream, headOf(call, bytes));
+    let begun = 0;
+    let writing = written(connection.stream, headOf(call, bytes));
+    let isWritten = await writing;
     while (isWritten && isSending) {
       const read = await file.read(buffer);
       if (read === null) break;
-      isWritten = await Promise.race([
-        written(connection.stream, buffer.subarray(0, read)),
-        answered,
-      ]);
+      begun += read;
+      writing = written(connection.stream, buffer.subarray(0, read));
+      isWritten = await Promise.race([writing, answered]);
       dog.saw(read);
     }
     dog.sent();
-    return await answer.catch((error) => dog.bark(error));
+    const status = await answer.catch((error) => dog.bark(error));
+    if (status >= 200 && status < 300) {
+      // Of the last piece the answer may be here before it is known that it was written.
+      const isSent = begun >= bytes && await writing;
+      if (!isSent) {
+        throw new CacheTrouble(
+          `it answered with status ${status} before it had been sent all`,
+          "passing",
+        );
+      }
+    }
+    return status;
   } finally {
     dog.signal.removeEventListener("abort", end);
   }
@@ -107,17 +120,26 @@ async function written(stream: Stream, piece: Uint8Array): Promise<boolean> {
   }
 }
 
+const HEAD_END = "\r\n\r\n";
+const notHttp = () => new Error("the answer is not one of HTTP/1.1");
+
 /** The status in an answer's head, past those that only say to go on. */
 async function statusFrom(stream: Stream): Promise<number> {
   const decoder = new TextDecoder("latin1");
   const buffer = new Uint8Array(1 << 12);
-  for (let head = ""; head.length < MAX_HEAD_BYTES;) {
+  let text = "", from = 0;
+  for (let taken = 0; taken < MAX_HEAD_BYTES;) {
     const read = await stream.read(buffer);
     if (read === null) throw new Error("the connection was closed");
-    head += decoder.decode(buffer.subarray(0, read), { stream: true });
-    const [, status] =
-      /^(?:HTTP\/1\.\d 1\d\d[^]*?\r\n\r\n)*HTTP\/1\.\d ([2-9]\d\d)[^]*\r\n\r\n/.exec(head) ?? [];
-    if (status !== undefined) return Number(status);
+    taken += read;
+    text += decoder.decode(buffer.subarray(0, read), { stream: true });
+    for (let end; (end = text.indexOf(HEAD_END, from)) >= 0; from = 0) {
+      const [, status] = /^HTTP\/1\.\d ([1-9]\d\d)/.exec(text) ?? [];
+      if (status === undefined) throw notHttp();
+      if (!status.startsWith("1")) return Number(status);
+      text = text.slice(end + HEAD_END.length);
+    }
+    from = Math.max(0, text.length - HEAD_END.length);
   }
-  throw new Error("the answer is not one of HTTP/1.1");
+  throw notHttp();
 }

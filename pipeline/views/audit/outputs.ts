@@ -8,7 +8,7 @@ import { type Found, lookAt, sortedEntries } from "../../files.ts";
 import { hashFiles } from "../../store/hash_pool.ts";
 import { TRACE_FILES } from "../../store/paths.ts";
 import type { Ending } from "../../run/ending.ts";
-import type { Publications } from "../../run/publications.ts";
+import { type Publications, publicationsPath } from "../../run/publications.ts";
 import { settled } from "../../run/publish.ts";
 import { OutputsFolder } from "../../store/outputs_folder.ts";
 import { holdsPage } from "../trace_page.ts";
@@ -42,17 +42,22 @@ export function auditEndings(
   return found;
 }
 
-/** What is in `outputs/` must be what was written there, and nothing else. Returns what is. */
+/**
+ * What is in `outputs/` must be what was written there, and nothing else. Returns what is.
+ *
+ * @param runs The recorded runs: each left a record of what it wrote.
+ */
 export async function auditOutputs(
   audit: Audit,
   publications: Publications,
+  runs: readonly string[],
 ): Promise<readonly SizedFile[]> {
   const present = [...walk(audit.outputs, audit.store.root)];
   const digests = await hashFiles(present.flatMap((file) => {
     const published = publications[relative(audit.outputs, file.path)];
     return file.kind === "a file" && published?.bytes === file.bytes ? [file] : [];
   }));
-  const there = new Set<string>();
+  const there = new Set<string>(), unknown: Finding[] = [];
   for (const { path, kind } of present) {
     const name = relative(audit.outputs, path);
     there.add(name);
@@ -62,7 +67,7 @@ export async function auditOutputs(
       const half = /^(.*)\.\d+\.tmp$/.exec(name)?.[1];
       const isLeftover = half !== undefined && kind === "a file" &&
         (isTraceFile(half) || publications[half] !== undefined);
-      audit.findings.push({
+      (isLeftover ? audit.findings : unknown).push({
         ...{ problem: isLeftover ? "leftover" : "orphaned", what: "output", path, instances: [] },
         message: isLeftover ? "a file half written" : "no run wrote it",
       });
@@ -74,12 +79,26 @@ export async function auditOutputs(
       : `it must be a file, found ${kind}`;
     report(audit, { problem: "altered", path, message, ...published });
   }
+  audit.findings.push(...lostRecord(audit, runs, unknown) ?? unknown);
   for (const [name, published] of Object.entries(publications)) {
     if (there.has(name)) continue;
     const [path, message] = [join(audit.outputs, name), "a run wrote it"];
     report(audit, { problem: "missing", path, message, ...published });
   }
   return present;
+}
+
+/** Where nothing says who wrote the files, since the record that says it is gone: that, once for all. */
+function lostRecord(
+  { store }: Audit,
+  runs: readonly string[],
+  unknown: readonly Finding[],
+): readonly Finding[] | undefined {
+  const path = publicationsPath(store);
+  if (unknown.length === 0 || runs.length === 0 || lookAt(path) !== undefined) return undefined;
+  const files = unknown.length === 1 ? "a file" : `${unknown.length} files`;
+  const message = `it says which run wrote what is in outputs/, where ${files} can't be checked`;
+  return [{ problem: "missing", what: "record", path, instances: [], message }];
 }
 
 /** What is published must be what a trace of the key made. */

@@ -22,7 +22,7 @@ import { type HeldLock, isHeld, isLockedNow, tryLock } from "../../../store/mute
 import { writeAtomically } from "../../../store/sealed.ts";
 import { locksFolder, makeFolder, type Workspace } from "../../../store/workspace.ts";
 import type { QueueEnding } from "../../queue.ts";
-import type { JobOrder } from "./order.ts";
+import { type JobOrder, readJobOrder } from "./order.ts";
 
 /** How a job ended, as it says itself. */
 export type JobEnding = QueueEnding | { readonly ended: "failed"; readonly message: string };
@@ -45,13 +45,13 @@ export class Batches {
   }
 
   /** Has other runs see for which jobs this one waits. */
-  async open(): Promise<void> {
+  async enter(): Promise<void> {
     const lock = await tryLock(locksFolder(this.#workspace), `slurm-${this.#run}`);
     if (isHeld(lock)) this.#lock = lock;
   }
 
   /** This run waits for no job any more. */
-  close(): void {
+  leave(): void {
     this.#lock?.release();
     this.#lock = undefined;
   }
@@ -77,20 +77,38 @@ export class Batches {
     return path;
   }
 
-  /** The text of an order; `undefined` if somebody took note of its job's end. */
-  order({ batch, index }: JobPlace): string | undefined {
-    return readText(join(this.folder(batch), `${index}.json`));
+  /**
+   * An order; `undefined` if somebody took note of its job's end.
+   *
+   * @throws {LockstepError} If it is damaged.
+   */
+  order(place: JobPlace): JobOrder | undefined {
+    const path = this.#path(place), text = readText(path);
+    return text === undefined ? undefined : readJobOrder(text, path);
+  }
+
+  /**
+   * The orders of all jobs whose end nobody took note of yet.
+   *
+   * @throws {LockstepError} If one is damaged.
+   */
+  *open(): Generator<JobOrder> {
+    for (const { batch, keys } of this.all()) {
+      for (const index of keys.keys()) {
+        const order = this.order({ batch, index });
+        if (order) yield order;
+      }
+    }
   }
 
   /** Whether a job makes its instance even if its key has a result. */
   isForced(place: JobPlace): boolean {
-    const text = this.order(place);
-    return text !== undefined && (JSON.parse(text) as JobOrder).forced;
+    return this.order(place)?.forced ?? false;
   }
 
   /** Whether nobody took note of a job's end yet. */
-  isOpen({ batch, index }: JobPlace): boolean {
-    return lookAt(join(this.folder(batch), `${index}.json`)) !== undefined;
+  isOpen(place: JobPlace): boolean {
+    return lookAt(this.#path(place)) !== undefined;
   }
 
   /** Has a network's file system look again: it does so where one writes oneself. */
@@ -185,6 +203,10 @@ export class Batches {
     if (lookAt(path)) Deno.removeSync(path);
     const isOpen = [...Deno.readDirSync(folder)].some(({ name }) => /^\d+\.json$/.test(name));
     if (!isOpen) removeTree(folder);
+  }
+
+  #path({ batch, index }: JobPlace): string {
+    return join(this.folder(batch), `${index}.json`);
   }
 
   #json({ batch, index }: JobPlace, suffix: string): unknown {

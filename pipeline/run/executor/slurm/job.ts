@@ -15,10 +15,11 @@ import { changes } from "../../../key/ingredients.ts";
 import type { StageProgress } from "../../../stage.ts";
 import { sealedOutputs } from "../../../store/artifact_store.ts";
 import { Claims } from "../../../store/claims.ts";
+import { modulesOf } from "../../../store/code.ts";
 import { LocalStore } from "../../../store/local_store.ts";
 import { type HeldLock, isHeld, tryLock } from "../../../store/mutex.ts";
 import { Pins } from "../../../store/pins.ts";
-import { holdForRun } from "../../../store/run_lock.ts";
+import { tryHoldForRun } from "../../../store/run_lock.ts";
 import { locksFolder } from "../../../store/workspace.ts";
 import type { Executor } from "../../executor.ts";
 import { damagedInputs } from "../../instance.ts";
@@ -27,9 +28,10 @@ import { Log } from "../../logs.ts";
 import type { QueueOrder } from "../../queue.ts";
 import { openScratch } from "../../scratch.ts";
 import { needsOf } from "../../share.ts";
+import { withinTime } from "../../time_limit.ts";
 import { LocalExecutor } from "../local.ts";
 import { Batches, type JobEnding, type JobPlace } from "./batches.ts";
-import { parseJobOrder, type RunFacts } from "./order.ts";
+import { fromJobOrder, type RunFacts } from "./order.ts";
 
 /** Exit code of a job that was asked to end: 128 + SIGTERM. */
 const ASKED_TO_END = 143;
@@ -44,21 +46,14 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
   // A catalogue is for one machine: SQLite does not work across a network.
   using store = new LocalStore(root, { catalogued: false });
   const batches = new Batches(store);
-  const text = batches.order(place);
-  if (text === undefined) {
-    console.error("Somebody has taken note of this job's end before: there is nothing to do");
-    return 0;
-  }
-  const order = parseJobOrder(text);
   let ending: JobEnding;
-  const held = holdForRun(store);
   try {
-    const lock = await lockOf(order, store, signal);
-    try {
-      ending = await make(order, { store, batches, place, signal });
-    } finally {
-      lock.release();
+    const order = batches.order(place);
+    if (order === undefined) {
+      console.error("Somebody has taken note of this job's end before: there is nothing to do");
+      return 0;
     }
+    ending = await underLocks(fromJobOrder(order), { store, batches, place, signal });
   } catch (error) {
     // Slurm says why, or runs it again.
     if (signal.aborted) {
@@ -66,47 +61,99 @@ async function runJob(root: string, place: JobPlace, signal: AbortSignal): Promi
       return ASKED_TO_END;
     }
     ending = { ended: "failed", message: explain(error) };
-  } finally {
-    held.release();
   }
   batches.writeEnding(place, ending);
   return ending.ended === "failed" ? 1 : 0;
 }
 
-async function lockOf(order: Order, store: LocalStore, signal: AbortSignal): Promise<HeldLock> {
+async function underLocks(order: Order, making: Making): Promise<JobEnding> {
+  const { store, signal } = making;
+  const held = tryHoldForRun(store) ?? await afterRepair(store, signal);
+  try {
+    const lock = await patiently(async () => {
+      const taken = await tryLock(locksFolder(store), order.key);
+      return isHeld(taken) ? taken : undefined;
+    }, signal);
+    try {
+      return await make(order, making);
+    } finally {
+      lock.release();
+    }
+  } finally {
+    held.release();
+  }
+}
+
+function afterRepair(store: LocalStore, signal: AbortSignal): Promise<HeldLock> {
+  console.error('"audit --repair" is at work on the store: this job waits for its end');
+  return patiently(() => tryHoldForRun(store), signal);
+}
+
+/** Asks again and again, until there is something. */
+async function patiently<T>(
+  ask: () => T | undefined | Promise<T | undefined>,
+  signal: AbortSignal,
+): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
-    const lock = await tryLock(locksFolder(store), order.key);
-    if (isHeld(lock)) return lock;
+    const found = await ask();
+    if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   }
 }
 
-async function make(order: Order, { store, batches, place, signal }: {
+interface Making {
   readonly store: LocalStore;
   readonly batches: Batches;
   readonly place: JobPlace;
   readonly signal: AbortSignal;
-}): Promise<JobEnding> {
+}
+
+async function make(order: Order, making: Making): Promise<JobEnding> {
+  const { store } = making;
   const { instance, key, run } = order;
   if (!order.forced && typeof await sealedOutputs(store, key, { whole: true }) === "object") {
     return { ended: "found" };
   }
   const executor = new LocalExecutor({ uncaged: order.uncaged });
   await requireIngredients(order, executor);
-  const damaged = await damagedInputs(instance, order.outputs, store);
-  if (damaged.size > 0) {
-    return { ended: "damaged", upstream: [...damaged].map(({ name }) => name) };
-  }
-  const log = new Log(store.root, key);
   const claims = new Claims(store, run);
+  try {
+    await claims.keep(() => claimAll(order, { store, claims }));
+    const damaged = await damagedInputs(instance, order.outputs, store);
+    if (damaged.size === 0) return await makeNow(order, { ...making, claims, executor });
+    return { ended: "damaged", upstream: [...damaged].map(({ name }) => name) };
+  } finally {
+    await claims.close();
+  }
+}
+
+/** What it counts on stays, whatever becomes of its order. */
+function claimAll(
+  { instance, key, bundle, outputs }: Order,
+  { store, claims }: { readonly store: LocalStore; readonly claims: Claims },
+): void {
+  claims.claim(key);
+  for (const { instance: from, output } of Object.values(instance.inputs).flat()) {
+    claims.claim(outputs(from)[output]!.sha256);
+  }
+  for (const digest of modulesOf(store, bundle)) claims.claim(digest);
+}
+
+async function makeNow(order: Order, { store, batches, place, signal, claims, executor }: Making & {
+  readonly claims: Claims;
+  readonly executor: Executor;
+}): Promise<JobEnding> {
+  const { instance, key } = order;
+  const log = new Log(store.root, key);
   const scratch = await openScratch(store, { alone: true });
   const needs = needsOf(instance, order.platform);
   // Slurm shows a job just its own adapters, numbered from 0.
   const share = { ...needs, adapters: Array.from({ length: needs.gpus }, (_, number) => number) };
   try {
+    using within = withinTime(instance, { share, signal });
     const kept = await makeAndKeep({ ...order, folder: scratch.folder(), scratch, share }, {
-      ...{ store, workspace: store, claims, executor, signal },
+      ...{ store, workspace: store, claims, executor, signal: within.signal },
       pins: new Pins(order.root, { keep: order.keepPins }),
       watch: {
         progress: nowAndThen((progress) => batches.writeProgress(place, progress)),
@@ -120,7 +167,6 @@ async function make(order: Order, { store, batches, place, signal }: {
   } finally {
     log.close();
     scratch.close();
-    await claims.close();
   }
 }
 
@@ -168,5 +214,11 @@ if (import.meta.main) {
   const controller = new AbortController();
   // Slurm asks so before it kills: at the time limit, and to make room for another job.
   Deno.addSignalListener("SIGTERM", () => controller.abort());
-  Deno.exit(await runJob(root, { batch, index: Number(index) }, controller.signal));
+  const place = { batch, index: Number(index) };
+  // Whoever reads what the job printed finds it there.
+  const failed = (error: unknown) => {
+    console.error(`Cannot say how this job ended: ${explain(error)}`);
+    return 1;
+  };
+  Deno.exit(await runJob(root, place, controller.signal).catch(failed));
 }

@@ -1,6 +1,7 @@
 /**
  * An order as data that another machine can be handed: all that an instance is made from, by digests of
- * what is in the store. What the project's files become meanwhile makes no difference to it.
+ * what is in the store. What the project's stages and experiments become meanwhile makes no difference
+ * to it; the engine is the one that the job finds.
  *
  * @module
  */
@@ -12,6 +13,7 @@ import type { Platform } from "../../../key/platform.ts";
 import { LockstepError } from "../../../errors.ts";
 import type { Instance } from "../../../plan/graph.ts";
 import type { Access, Resources, Stage } from "../../../stage.ts";
+import { isRecord } from "../../../store/shape.ts";
 import type { OutputRecord, Trace } from "../../../store/trace.ts";
 import type { QueueOrder } from "../../queue.ts";
 
@@ -75,17 +77,30 @@ export function toJobOrder(order: QueueOrder, facts: RunFacts): JobOrder {
 }
 
 /**
- * The order in a text, as the engine takes it.
+ * The order in the text of a file.
  *
- * @throws {LockstepError} If its ingredients do not have its key.
+ * @throws {LockstepError} If it is none, or its ingredients do not have its key.
  */
-export function parseJobOrder(text: string): RunFacts & QueueOrder {
-  const order: JobOrder = JSON.parse(text);
-  if (keyOf(order.ingredients) !== order.key) {
-    throw new LockstepError(
-      `Cannot make ${order.instance}: its order must have the ingredients of its key, and has others`,
+export function readJobOrder(text: string, path: string): JobOrder {
+  const damaged = (rule: string) =>
+    new LockstepError(
+      `Cannot take the order of a Slurm job: ${path} must ${rule}; cancel the job with scancel, remove ` +
+        "that file, and run again",
     );
+  let order: JobOrder;
+  try {
+    order = JSON.parse(text);
+  } catch {
+    throw damaged("be JSON, and is not");
   }
+  if (!isRecord(order) || !isRecord(order.ingredients) || keyOf(order.ingredients) !== order.key) {
+    throw damaged("have the ingredients of its key, and has others");
+  }
+  return order;
+}
+
+/** An order as the engine takes it. */
+export function fromJobOrder(order: JobOrder): RunFacts & QueueOrder {
   const { access, inputs, stage, params, instance: name, mirror, resources, ...rest } = order;
   const upstream = new Map<string, { instance: Instance; outputs: Record<string, OutputRecord> }>();
   const bind = ({ instance: from, at, output, label, record }: JobInput) => {

@@ -92,13 +92,13 @@ export class SlurmQueue implements Queue {
 
   /** Takes note of what jobs made while no run waited: it is in the store, and a run asks for it there. */
   async open(): Promise<void> {
-    await this.#batches.open();
+    await this.#batches.enter();
     for (const key of takeNoteOfMade(this.#batches)) await this.#options.onMade(key);
   }
 
   /** Waits for no job any more. */
   close(): void {
-    this.#batches.close();
+    this.#batches.leave();
   }
 
   make(order: QueueOrder, watch: QueueWatch, signal: AbortSignal): Promise<QueueEnding> {

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ConfigError } from "../../../errors.ts";
 import { type JobNeeds, optionsFor } from "./settings.ts";
 
 const JOB = fileURLToPath(new URL("./job.ts", import.meta.url));
@@ -23,6 +24,26 @@ export interface JobArray {
   readonly stage: string;
   readonly count: number;
   readonly needs: JobNeeds;
+}
+
+/**
+ * Refuses a store whose path a script's options cannot name: sbatch takes no quote, backslash or control
+ * character in them.
+ *
+ * @throws {ConfigError}
+ */
+export function requireNameable(root: string): void {
+  const [found] = /["\\\p{Cc}]/u.exec(root) ?? [];
+  if (found === undefined) return;
+  throw new ConfigError(
+    `Cannot use Slurm for the store at ${
+      JSON.stringify(root)
+    }: its path must have no quotation mark, ` +
+      `backslash or control character, which sbatch cannot be given, and has ${
+        JSON.stringify(found)
+      }; ` +
+      "give another place with --outputs, or --executor local",
+  );
 }
 
 /** The script, which any of its jobs runs. */

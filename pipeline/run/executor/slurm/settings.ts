@@ -25,6 +25,9 @@ export interface JobNeeds {
   readonly alone: boolean;
 }
 
+/** For what a job does before and after its stage, which ends by its own limit, to the second. */
+const SPARE_MINUTES = 2;
+
 /** The options of sbatch that say what a job needs. */
 export function optionsFor({ resources, settings, alone }: JobNeeds): string[] {
   const { cpus, memoryBytes, gpus, timeSeconds } = resources;
@@ -36,7 +39,7 @@ export function optionsFor({ resources, settings, alone }: JobNeeds): string[] {
     // Whole units: Slurm knows no smaller ones.
     mem: memoryBytes === undefined ? undefined : `${Math.ceil(memoryBytes / 2 ** 20)}M`,
     gres: gpus === undefined || gpus === 0 ? undefined : `gpu:${gpus}`,
-    time: timeSeconds === undefined ? undefined : Math.ceil(timeSeconds / 60),
+    time: timeSeconds === undefined ? undefined : Math.ceil(timeSeconds / 60) + SPARE_MINUTES,
   };
   return [
     ...Object.entries(given).filter(([, value]) => value !== undefined)
