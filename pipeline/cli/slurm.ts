@@ -50,6 +50,7 @@ export async function openSlurm(
     readonly listener: Listener;
   },
 ): Promise<SlurmRun> {
+  requireNameable(session.store.root);
   const isAnyOpen = [...session.decisions].some(([{ node }, { action }]) =>
     action !== "cached" && isOnSlurm(node, options.executor)
   );
@@ -89,7 +90,8 @@ export async function openSlurm(
         ? prompt(`${jobs} left: let them go on (Enter), or cancel them (c)?`)
         : null;
       const arrays = [...new Set(left.map(({ id }) => id.split("_")[0]!))].join(" ");
-      if (!isInterrupted || answer?.trim().toLowerCase().startsWith("c")) {
+      const isOver = !isInterrupted && options.failFast;
+      if (isOver || answer?.trim().toLowerCase().startsWith("c")) {
         try {
           await queue.cancel();
           return note(`${jobs} cancelled`);

@@ -78,6 +78,13 @@ async function runJob(project: TestProject, slurm: FakeSlurm): Promise<void> {
   slurm.queue = slurm.queue.replace("PENDING", "COMPLETED");
 }
 
+/** For how many runs' waiting there are files in a store's folder of batches, the killed ones' too. */
+function waitsIn(folder: string): number {
+  return [...Deno.readDirSync(folder)].flatMap(({ name }) => [
+    ...Deno.readDirSync(`${folder}/${name}`),
+  ]).filter(({ name }) => name.includes(".waits.")).length;
+}
+
 const ONE = ["reproduce", "--executor", "slurm", "--json", "--only", "word/ann"];
 
 Deno.test("a job whose comment is changed fails at once, is queued once and cancelled", async () => {
@@ -250,6 +257,55 @@ Deno.test("with --push what jobs made while the run was away is uploaded, and no
   const forced = [...ONE, "--cache", other.url, "--push", "--force", "word/ann"];
   assertEquals((await project.run(forced, slurm.variables)).code, 1);
   assertEquals(other.count("PUT", "/ac/"), 0);
+});
+
+Deno.test("a job for which another run waits is not cancelled, and its end is there for both", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const first = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  // It attaches to the job of the first one, and has one of its own that fails.
+  slurm.set("reason", "PartitionTimeLimit");
+  const both = [...ONE.slice(0, -1), "word/*", "--fail-fast"];
+  const second = await project.run(both, slurm.variables);
+  assertEquals(second.code, 1);
+  assertEquals(slurm.asked("scancel"), ["scancel 2_0"]);
+  assertEquals(notesOf(second).filter((note) => note.includes("cancelled")), []);
+  // What a run takes note of that looks in between is there for the first one still.
+  const place = project.path("outputs/store/slurm");
+  const failure = JSON.stringify({ ended: "failed", message: "Cannot make it: asked to fail" });
+  const before = waitsIn(place);
+  const third = project.start(ONE, slurm.variables);
+  await until(() => waitsIn(place) > before);
+  for (const script of slurm.scripts(place)) {
+    Deno.writeTextFileSync(script.replace("script.sh", "0.ended.json"), failure);
+  }
+  for (const run of [first, third]) {
+    const { stdout } = await run.output();
+    assertStringIncludes(new TextDecoder().decode(stdout), "Cannot make it: asked to fail");
+  }
+  assertEquals(slurm.asked("sbatch").length, 2);
+  assertEquals([...Deno.readDirSync(place)], []);
+});
+
+Deno.test("jobs that a run leaves since it cannot go on are named, and go on", async () => {
+  using project = toyProject();
+  const slurm = fakeSlurm(project.root);
+  const run = project.start(ONE, slurm.variables);
+  await until(() => slurm.queue !== "");
+  const place = project.path("outputs/store/slurm");
+  await until(() => waitsIn(place) === 1);
+  // What no job writes: whatever is wrong with the store, the run cannot go on.
+  const [script = ""] = slurm.scripts(place);
+  Deno.writeTextFileSync(script.replace("script.sh", "0.ended.json"), "{");
+  const { code, stdout } = await run.output();
+  assertEquals(code, 1);
+  const text = new TextDecoder().decode(stdout);
+  assertStringIncludes(
+    text,
+    "1 Slurm job left to go on; the same command waits for them, scancel 1",
+  );
+  assertEquals(slurm.asked("scancel"), []);
 });
 
 Deno.test("a stage that is a Slurm job by its file runs here on request, with the same key", async () => {

@@ -45,13 +45,13 @@ export class Batches {
   }
 
   /** Has other runs see for which jobs this one waits. */
-  async open(): Promise<void> {
+  async enter(): Promise<void> {
     const lock = await tryLock(locksFolder(this.#workspace), `slurm-${this.#run}`);
     if (isHeld(lock)) this.#lock = lock;
   }
 
   /** This run waits for no job any more. */
-  close(): void {
+  leave(): void {
     this.#lock?.release();
     this.#lock = undefined;
   }

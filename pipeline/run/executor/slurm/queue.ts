@@ -79,6 +79,8 @@ export class SlurmQueue implements Queue {
   #pauseMs = LOOK_MS.first;
   #talking: Promise<void> | undefined;
   #isSilent = false;
+  /** Those who wait no more, since the run cannot go on: their jobs do. */
+  readonly #abandoned = new Set<Waiting>();
   /** What was said of arrays that wait. */
   readonly #saidWaits = new Set<string>();
   #maxArray: number | undefined;
@@ -90,13 +92,13 @@ export class SlurmQueue implements Queue {
 
   /** Takes note of what jobs made while no run waited: it is in the store, and a run asks for it there. */
   async open(): Promise<void> {
-    await this.#batches.open();
+    await this.#batches.enter();
     for (const key of takeNoteOfMade(this.#batches)) await this.#options.onMade(key);
   }
 
   /** Waits for no job any more. */
   close(): void {
-    this.#batches.close();
+    this.#batches.leave();
   }
 
   make(order: QueueOrder, watch: QueueWatch, signal: AbortSignal): Promise<QueueEnding> {
@@ -127,13 +129,20 @@ export class SlurmQueue implements Queue {
   async left(): Promise<readonly SlurmJob[]> {
     // What is being submitted is left too.
     await this.#talking;
-    return [...this.#waiting.values()].flatMap(({ job }) => job && !isOver(job) ? [job] : []);
+    return this.#unawaited().flatMap(({ job }) => job && !isOver(job) ? [job] : []);
+  }
+
+  /** Those that have a job for which no other run waits. */
+  #unawaited(): Waiting[] {
+    const all = new Set([...this.#waiting.values(), ...this.#abandoned]);
+    return [...all].filter(({ place }) => place && !this.#batches.isAwaited(place));
   }
 
   /** Cancels the jobs that are left. */
   async cancel(): Promise<void> {
     const jobs = await listJobs();
-    const own = Map.groupBy(this.#waiting.values(), ({ place }) => place?.batch ?? "");
+    const left = this.#unawaited();
+    const own = Map.groupBy(left, ({ place }) => place!.batch);
     const ids = [...own].flatMap(([batch, all]) => {
       const open = [...jobs.own.get(batch) ?? []].filter(([, job]) => !isOver(job));
       const ours = open.filter(([index]) => all.some(({ place }) => place!.index === index));
@@ -143,7 +152,7 @@ export class SlurmQueue implements Queue {
         : ours.map(([, { id }]) => id);
     });
     if (ids.length > 0) await cancel(ids);
-    for (const { place } of this.#waiting.values()) if (place) this.#batches.forget(place);
+    for (const { place } of left) this.#batches.forget(place!);
   }
 
   #pause(): void {
@@ -168,7 +177,10 @@ export class SlurmQueue implements Queue {
   }
 
   #failAll(error: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const waiting of this.#waiting.values()) {
+      waiting.reject(error);
+      this.#abandoned.add(waiting);
+    }
   }
 
   #noteSilence({ message }: NoAnswer): void {
