@@ -50,7 +50,6 @@ export async function openSlurm(
     readonly listener: Listener;
   },
 ): Promise<SlurmRun> {
-  requireNameable(session.store.root);
   const isAnyOpen = [...session.decisions].some(([{ node }, { action }]) =>
     action !== "cached" && isOnSlurm(node, options.executor)
   );
