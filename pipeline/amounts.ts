@@ -25,6 +25,11 @@ export function sizeText(bytes: number): string {
   return `${Math.floor(bytes / factor * 10) / 10} ${unit}`;
 }
 
+/** A number of bytes for people, in the unit of all that is stored and sent: `33.2 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** Seconds of a time such as `2h30m`, `90m` or `1d`; `undefined` if it is none. */
 export function parseTime(text: string): number | undefined {
   const found = /^(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);

@@ -175,10 +175,5 @@ export function removeTree(path: string): void {
   }
 }
 
-/** A number of bytes, for people. */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
-}
-
 /** Its owner may list a folder, change it and go through it. */
 const OWN_FOLDER = 0o700;

@@ -6,7 +6,8 @@
 import { join } from "node:path";
 import { allTraces } from "../views/ancestry.ts";
 import { type AuditResult, auditStore, type Finding } from "../views/audit.ts";
-import { lookAt, megabytes, statOf } from "../files.ts";
+import { megabytes } from "../amounts.ts";
+import { lookAt, statOf } from "../files.ts";
 import { holdsCode, keepCode } from "../store/code.ts";
 import { LockstepError, UsageError } from "../errors.ts";
 import { dropLatest, latestNames, type LatestRun, readLatest } from "../store/latest.ts";

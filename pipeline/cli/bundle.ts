@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { counted } from "../amounts.ts";
+import { counted, megabytes } from "../amounts.ts";
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { lookAt, megabytes, pause } from "../files.ts";
+import { lookAt, pause } from "../files.ts";
 import { sha256 } from "../key/hash.ts";
 import { bundle as bundleRun, type Bundled, type Source } from "../replay/bundle.ts";
 import { readCertificate } from "../store/certificates.ts";

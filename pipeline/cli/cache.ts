@@ -4,9 +4,8 @@
  * @module
  */
 import { resolve } from "node:path";
-import { counted } from "../amounts.ts";
+import { counted, megabytes } from "../amounts.ts";
 import { UsageError } from "../errors.ts";
-import { megabytes } from "../files.ts";
 import type { RemoteCache } from "../store/remote/cache.ts";
 import type { CachedStore } from "../store/remote/cached_store.ts";
 import { LocalStore, type StoreOptions } from "../store/local_store.ts";

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { counted } from "../amounts.ts";
-import { megabytes } from "../files.ts";
+import { counted, megabytes } from "../amounts.ts";
 import { holdForRun } from "../store/run_lock.ts";
 import type { Decision } from "../plan/plan.ts";
 import type { Instance } from "../plan/graph.ts";

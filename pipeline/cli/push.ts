@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { counted } from "../amounts.ts";
+import { counted, megabytes } from "../amounts.ts";
 import { LockstepError } from "../errors.ts";
-import { megabytes } from "../files.ts";
 import type { Sha256 } from "../key/hash.ts";
 import { readLatest } from "../store/latest.ts";
 import type { LocalStore } from "../store/local_store.ts";

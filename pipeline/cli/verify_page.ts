@@ -6,7 +6,8 @@
  */
 import { resolve } from "node:path";
 import { LockstepError, UsageError } from "../errors.ts";
-import { lookAt, megabytes } from "../files.ts";
+import { megabytes } from "../amounts.ts";
+import { lookAt } from "../files.ts";
 import { bundle, bytesOf, lost, type Source } from "../replay/bundle.ts";
 import { choicesOf } from "../replay/page/material.ts";
 import { replayPage } from "../replay/page/page.ts";

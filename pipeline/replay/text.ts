@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { megabytes } from "../files.ts";
+import { megabytes } from "../amounts.ts";
 import { findingText } from "./finding.ts";
 import type { Step, Verified } from "./verify.ts";
 

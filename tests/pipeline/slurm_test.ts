@@ -66,6 +66,14 @@ async function until(holds: () => boolean, ended?: Promise<unknown>): Promise<vo
   throw new Error("it did not come about");
 }
 
+/** Kills a run once its job is queued. */
+async function abandon(project: TestProject, slurm: FakeSlurm, run = ONE): Promise<void> {
+  const killed = project.start(run, slurm.variables);
+  await until(() => slurm.queue !== "");
+  killed.kill("SIGKILL");
+  await killed.output();
+}
+
 /** Runs the one job that is queued. */
 async function runJob(project: TestProject, slurm: FakeSlurm): Promise<void> {
   const [script = ""] = slurm.scripts(project.path("outputs/store/slurm"));
@@ -103,10 +111,7 @@ Deno.test("what is forced is executed, whatever jobs without force have made or 
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
   // Two jobs wait, and the run that waits for them is killed.
-  const killed = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
-  killed.kill("SIGKILL");
-  await killed.output();
+  await abandon(project, slurm);
   slurm.set("runs");
   const executed = async () => {
     const { events } = await project.run([...ONE, "--force", "word/ann"], slurm.variables);
@@ -124,10 +129,7 @@ Deno.test("what a forced job made while nobody waited does not count for a later
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
   const forced = [...ONE, "--force", "word/ann"];
-  const killed = project.start(forced, slurm.variables);
-  await until(() => slurm.queue !== "");
-  killed.kill("SIGKILL");
-  await killed.output();
+  await abandon(project, slurm, forced);
   await runJob(project, slurm);
   assertEquals((await project.run(ONE, slurm.variables)).code, 0);
   slurm.set("runs");
@@ -235,10 +237,7 @@ Deno.test("a job's failure that says what to do about a full disk says it once",
 Deno.test("with --push what jobs made while the run was away is uploaded, and nothing unlike", async () => {
   using project = toyProject();
   const slurm = fakeSlurm(project.root);
-  const killed = project.start(ONE, slurm.variables);
-  await until(() => slurm.queue !== "");
-  killed.kill("SIGKILL");
-  await killed.output();
+  await abandon(project, slurm);
   await runJob(project, slurm);
   await using server = new CacheServer();
   const push = ["--cache", server.url, "--push"];

@@ -12,6 +12,7 @@ import { verifiedText } from "../../pipeline/replay/text.ts";
 import { verify } from "../../pipeline/replay/verify.ts";
 import { sha256 } from "../../pipeline/key/hash.ts";
 import { Forger, opened, relisted } from "../rig/forge.ts";
+import { type AuditFile, auditFileOf } from "../rig/audit_file.ts";
 import { numbersOf } from "../rig/numbers.ts";
 import { toyProject, unwrapped } from "../rig/project.ts";
 import { temporaryFolder } from "../rig/temporary.ts";
@@ -19,17 +20,11 @@ import { temporaryFolder } from "../rig/temporary.ts";
 const VERIFIER = fileURLToPath(new URL("../../pipeline/replay/main.ts", import.meta.url));
 
 /** The audit file of a toy run, with its lock; made once. */
-let made: Promise<{ file: Uint8Array<ArrayBuffer>; lock: string }> | undefined;
+let made: Promise<AuditFile> | undefined;
 function audited() {
   return made ??= (async () => {
     using project = toyProject();
-    await project.executed();
-    const { code, stderr } = await project.run(["bundle", "--to", "toy.tar"]);
-    assertEquals(code, 0, stderr);
-    return {
-      file: Deno.readFileSync(project.path("toy.tar")),
-      lock: project.read("lock/toy.smoke.lock"),
-    };
+    return await auditFileOf(project);
   })();
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { type AuditFile, auditFileOf } from "./audit_file.ts";
 import { mainText, type TestProject, toyProject, writeStage } from "./project.ts";
 
 interface Spec {
@@ -98,18 +98,12 @@ function made(context: StageContext<Params>): string {
   return project;
 }
 
-let made: Promise<{ file: Uint8Array<ArrayBuffer>; lock: string }> | undefined;
+let made: Promise<AuditFile> | undefined;
 
 /** The audit file and the lock of a run of it; made once. */
-export function measured(): Promise<{ file: Uint8Array<ArrayBuffer>; lock: string }> {
+export function measured(): Promise<AuditFile> {
   return made ??= (async () => {
     using project = measuringProject();
-    await project.executed();
-    const { code, stderr } = await project.run(["bundle", "--to", "toy.tar"]);
-    assertEquals(code, 0, stderr);
-    return {
-      file: Deno.readFileSync(project.path("toy.tar")),
-      lock: project.read("lock/toy.smoke.lock"),
-    };
+    return await auditFileOf(project);
   })();
 }
